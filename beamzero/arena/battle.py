@@ -1,0 +1,182 @@
+"""Two players, many games at once, each opening played with both colours."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.arena.intervals import Interval, score_interval
+from beamzero.errors import BadInput
+from beamzero.games import Game, State
+from beamzero.players.player import Player
+from beamzero.search.evaluator import choose_best, legal_moves
+
+Progress = Callable[[int, int], None]
+"""Told how many games are finished, and of how many."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """Wins, draws and losses of the first-named player."""
+
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Battle:
+    """What came of a battle; scores are the first-named player's, a draw half."""
+
+    game: str
+    agents: tuple[str, str]
+    pair_scores: np.ndarray  # float64 [P, 2] by opening: in the game where it moved first, and where it moved second
+    openings: int  # how many of the P openings are different
+    random_plies: int
+    mean_plies: float
+    interval: Interval
+
+    @property
+    def games(self) -> int:
+        return self.pair_scores.size
+
+    @property
+    def score(self) -> float:
+        return float(self.pair_scores.mean())
+
+    def tally(self, side: int | None = None) -> Tally:
+        """All games, or those where the first-named player moved first (0) or second (1)."""
+        scores = self.pair_scores if side is None else self.pair_scores[:, side]
+        return Tally(int((scores > 0.5).sum()), int((scores == 0.5).sum()), int((scores < 0.5).sum()))
+
+
+def battle(
+    game: Game,
+    first: Player,
+    second: Player,
+    games: int = 1000,
+    random_plies: int = 2,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Battle:
+    """Play `games` games in lockstep. Each opening is `random_plies` random moves, played once with either colour.
+
+    Two deterministic players would play one game over and over, so for them the openings grow until there is a
+    different one for each pair of games, or the game has no more of them.
+    """
+    if games < 2 or games % 2:
+        raise BadInput(f"games is {games}, but must be an even number, 2 or more: each opening is played with both colours")
+    if not 0 <= random_plies <= game.max_plies // 2:
+        raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")
+    key = jax.random.key(seed)
+    distinct = first.deterministic and second.deterministic
+    openings, plies = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct)
+    states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
+    first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), games // 2)
+    states, lengths = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
+    scores = np.asarray(jax.vmap(game.score)(states), np.float64) * (1 - 2 * np.asarray(first_side))
+    # Scores other than a win, a draw and a loss (points) count as the sign of the result.
+    pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
+    return Battle(
+        game=game.spec,
+        agents=(first.name, second.name),
+        pair_scores=pair_scores,
+        openings=_count_distinct(openings),
+        random_plies=plies,
+        mean_plies=float(np.mean(np.asarray(lengths))) + plies,
+        interval=score_interval(pair_scores, seed=seed),
+    )
+
+
+def _play(
+    game: Game, first: Player, second: Player, states: State, first_side: Array, key: Array, progress: Progress | None
+) -> tuple[State, Array]:
+    """The finished games, and how many moves the players made in each."""
+    total = first_side.shape[0]
+    lengths = jnp.zeros(total, jnp.int32)
+    for ply in range(game.max_plies):
+        turns, finished = _whose_turn(game, states, first_side)
+        if progress is not None:
+            progress(int(finished), total)
+        if int(finished) == total:
+            break
+        now = jax.random.fold_in(key, ply)
+        moves = [
+            player.choose(states, turn, jax.random.fold_in(now, seat))
+            for seat, (player, turn) in enumerate(zip((first, second), turns, strict=True))
+        ]
+        states, lengths = _step(game, states, turns, moves, lengths)
+    return states, lengths
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _whose_turn(game: Game, states: State, first_side: Array) -> tuple[list[Array], Array]:
+    """bool [B] for either player: whether it has the move; and how many games are over."""
+    over = jax.vmap(game.over)(states)
+    mine = jax.vmap(game.player)(states) == first_side
+    return [mine & ~over, ~mine & ~over], jnp.sum(over, dtype=jnp.int32)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Game, states: State, turns: list[Array], moves: list[Array], lengths: Array) -> tuple[State, Array]:
+    action = jnp.where(turns[0], moves[0], moves[1])
+    running = turns[0] | turns[1]
+    return jax.vmap(game.step)(states, action), lengths + running.astype(jnp.int32)
+
+
+# --- openings --------------------------------------------------------------------------------------------------------
+
+
+def draw_openings(game: Game, count: int, plies: int, key: Array, distinct: bool) -> tuple[State, int]:
+    """`count` positions after `plies` random moves, none of them over, and the plies.
+
+    With `distinct`, plies grow until the positions are all different, but not past a third of the longest game.
+    """
+    while True:
+        found, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
+        if not distinct or fresh.sum() >= count or plies >= game.max_plies // 3:
+            break
+        plies += 1
+    order = np.argsort(~fresh, kind="stable") if distinct else np.arange(fresh.size)
+    return jax.tree.map(lambda x: x[order[:count]], found), plies
+
+
+def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[State, np.ndarray]:
+    """`count` random openings that are not over, and for each whether none before it is the same."""
+    states, over = _random_openings(game, count, plies, key)
+    alive = np.flatnonzero(~np.asarray(over))
+    if alive.size == 0:
+        raise BadInput(f"{game.spec} is always over after {plies} random plies: use fewer")
+    states = jax.tree.map(lambda x: x[np.resize(alive, count)], states)
+    rows = _as_bytes(states)
+    fresh = np.zeros(count, bool)
+    fresh[np.unique(rows, axis=0, return_index=True)[1]] = True
+    return states, fresh
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[State, Array]:
+    def body(ply: Array, states: State) -> State:
+        values = jnp.where(legal_moves(game, states), 0.0, -jnp.inf)
+        action, _ = choose_best(values, jax.random.fold_in(key, ply))
+        return jax.vmap(game.step)(states, action)
+
+    states = jax.vmap(game.init)(jax.random.split(key, count))
+    states = jax.lax.fori_loop(0, plies, body, states)
+    return states, jax.vmap(game.over)(states)
+
+
+def _as_bytes(states: State) -> np.ndarray:
+    """uint8 [B, bytes]: each state as one row of bytes."""
+    parts = [np.ascontiguousarray(np.asarray(x)) for x in jax.tree.leaves(states)]
+    return np.concatenate([part.reshape(part.shape[0], -1).view(np.uint8) for part in parts], axis=1)
+
+
+def _count_distinct(states: State) -> int:
+    return len(np.unique(_as_bytes(states), axis=0))

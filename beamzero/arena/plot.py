@@ -1,0 +1,151 @@
+"""One picture of a training run: how strong the agent became, and how well its nets fit."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# Okabe and Ito's colours, which stay apart for colour-blind eyes.
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B6B6B"
+LOSS_STYLES = [(BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (PURPLE, ":")]
+STYLE: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E6E6E6",
+    "legend.frameon": False,
+}
+
+
+def draw_training(
+    path: str | os.PathLike[str],
+    iterations: Sequence[int],
+    elo: Sequence[float | None],
+    low: Sequence[float | None],
+    high: Sequence[float | None],
+    anchors: Mapping[str, float],
+    losses: Mapping[str, Sequence[float]],
+    title: str,
+) -> None:
+    """Write a PNG: above, the rating with its 95% band and the anchors; below, the losses.
+
+    `iterations`, `elo`, `low` and `high` have one entry per rated checkpoint and read as in `rating.Rating`: where
+    `elo` is None, `low` is drawn as an arrow upwards, or `high` as one downwards. Each of `losses` has one entry per
+    iteration of training, from 1. The file appears whole or not at all.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.0, 6.4), dpi=150, layout="constrained")
+        FigureCanvasAgg(figure)
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
+        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        _draw_ratings(above, np.asarray(iterations), _floats(elo), _floats(low), _floats(high))
+        _draw_anchors(above, anchors)
+        _draw_losses(below, losses)
+        _write_png(figure, Path(path))
+
+
+def _draw_ratings(axes: Any, iterations: np.ndarray, elo: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    rated = ~np.isnan(elo)
+    if rated.any():
+        axes.plot(iterations, elo, color=BLUE, marker="o", markersize=3.5, label="agent")
+        axes.fill_between(iterations, low, high, where=rated, color=BLUE, alpha=0.2, linewidth=0, label="95% interval")
+        axes.vlines(iterations[rated], low[rated], high[rated], color=BLUE, alpha=0.5, linewidth=1.0)
+    bounds = [
+        (low, 1.0, r"$\uparrow$", "at least (lost no game)"),
+        (high, -1.0, r"$\downarrow$", "at most (won no game)"),
+    ]
+    for bound, up, sign, label in bounds:
+        bounded = ~rated & ~np.isnan(bound)
+        if bounded.any():
+            arrow = {"marker": _arrow(up), "markersize": 26, "markerfacecolor": "none", "linestyle": "none"}
+            axes.plot(iterations[bounded], bound[bounded], color=BLUE, **arrow)
+            axes.plot([], [], color=BLUE, marker=sign, markersize=9, linestyle="none", label=label)  # for the legend
+    axes.set_ylabel("Elo")
+    axes.margins(y=0.1)
+    _legend_above(axes)
+
+
+def _arrow(up: float) -> Any:
+    """A marker that stands with its foot on the point and leads upwards (`up=1`) or downwards (-1)."""
+    from matplotlib.path import Path as Outline
+
+    strokes = [(-0.25, 0.0), (0.25, 0.0), (0.0, 0.0), (0.0, up), (-0.25, 0.65 * up), (0.0, up), (0.25, 0.65 * up)]
+    move, line = Outline.MOVETO, Outline.LINETO
+    return Outline(strokes, [move, line, move, line, move, line, line])
+
+
+def _draw_anchors(axes: Any, anchors: Mapping[str, float]) -> None:
+    """Dashed lines with the names in the right margin, moved apart where they would touch."""
+    names = sorted(anchors, key=lambda name: anchors[name])
+    for name in names:
+        axes.axhline(anchors[name], color=GREY, linestyle=(0, (5, 3)), linewidth=0.9, zorder=1.5)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(bottom, top)
+    places = spread([anchors[name] for name in names], gap=0.06 * (top - bottom), top=top)
+    for name, place in zip(names, places, strict=True):
+        axes.annotate(
+            f"{name}  {anchors[name]:.0f}",
+            xy=(1.0, anchors[name]),
+            xytext=(1.03, place),
+            xycoords=("axes fraction", "data"),
+            textcoords=("axes fraction", "data"),
+            verticalalignment="center",
+            fontsize=9,
+            color=GREY,
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkB": 0, "relpos": (0, 0.5)},
+        )
+
+
+def spread(places: Sequence[float], gap: float, top: float) -> list[float]:
+    """The rising `places`, moved up until they are `gap` apart, and down again where they would pass `top`."""
+    apart: list[float] = []
+    for place in places:
+        apart.append(max(place, apart[-1] + gap) if apart else place)
+    ceiling = top
+    for number in reversed(range(len(apart))):
+        apart[number] = min(apart[number], ceiling)
+        ceiling = apart[number] - gap
+    return apart
+
+
+def _draw_losses(axes: Any, losses: Mapping[str, Sequence[float]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    for number, (name, values) in enumerate(losses.items()):
+        color, linestyle = LOSS_STYLES[number % len(LOSS_STYLES)]
+        marker = "o" if len(values) == 1 else None  # one point makes no line
+        axes.plot(
+            np.arange(1, len(values) + 1), values, color=color, linestyle=linestyle, marker=marker, ms=4, label=name
+        )
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("loss")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+    _legend_above(axes)
+
+
+def _legend_above(axes: Any) -> None:
+    """One row over the panel, where it cannot hide a curve."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(labels), fontsize=9)
+
+
+def _write_png(figure: Any, path: Path) -> None:
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(unfinished, format="png")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _floats(values: Sequence[float | None]) -> np.ndarray:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)

@@ -1,0 +1,109 @@
+"""The games, and how a text names one.
+
+- ``connect_four``, ``connect_four:rows=7,columns=8``: a game of this package, with parameters;
+- ``mygame.py:MyGame``, ``mygame.py:MyGame,size=5``: a class in a file of yours;
+- a name that an installed package offers through the entry point ``beamzero.games``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib.metadata
+import importlib.util
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+from beamzero.errors import BadInput
+from beamzero.games.connect_four import ConnectFour
+from beamzero.games.game import CHANCE, Game, State
+from beamzero.games.tic_tac_toe import TicTacToe
+from beamzero.spec import field_types, parse, parse_options, quote, unknown
+
+__all__ = ["CHANCE", "GAMES", "Game", "State", "make_game"]
+
+GAMES: dict[str, type[Game]] = {game.name: game for game in (TicTacToe, ConnectFour)}
+"""The games of this package, in the order in which `beamzero games` lists them."""
+
+
+def make_game(name: str, **options: Any) -> Game:
+    """The game that `name` names; keyword arguments are parameters, as in ``make_game("connect_four", rows=7)``."""
+    spec = parse(name)
+    kind = _find(spec.head, spec.arguments)
+    texts = {key: value if isinstance(value, str) else quote(value) for key, value in options.items()}
+    values = parse_options({**spec.options, **texts}, kind, kind.name)
+    try:
+        return kind(**values)
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"{name!r} cannot be played: {_one_line(error)}") from error
+
+
+def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
+    if head.endswith(".py"):
+        if len(arguments) != 1:
+            raise BadInput(f"name the class in {head!r} as {head}:ClassName")
+        kind = _load_class(Path(head).resolve(), arguments[0])
+    elif arguments:
+        raise BadInput(f"cannot read {arguments[0]!r} after {head!r}: write {head}:parameter=value")
+    elif head in GAMES:
+        kind = GAMES[head]
+    else:
+        offered = {point.name: point for point in importlib.metadata.entry_points(group="beamzero.games")}
+        if head not in offered:
+            raise unknown("game", head, {*GAMES, *offered})
+        try:
+            kind = _checked(offered[head].load(), head)
+        except (ImportError, AttributeError) as error:
+            raise BadInput(f"{head!r} cannot be loaded: {_one_line(error)}") from error
+    return kind
+
+
+@functools.cache
+def _load_class(path: Path, name: str) -> type[Game]:
+    """The class `name` of a Python file; the same object each time, so that equal games stay equal."""
+    if not path.is_file():
+        raise BadInput(f"no file {path.name!r} to read a game from")
+    spec = importlib.util.spec_from_file_location(f"beamzero_user_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BadInput(f"{path.name} cannot be loaded: {_one_line(error)}") from error
+    found = [key for key, value in vars(module).items() if _is_game(value) and value is not Game]
+    if name not in found:
+        raise unknown(f"game class in {path.name}", name, found)
+    kind = _checked(getattr(module, name), name)
+    kind.source = f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{name}"
+    if not hasattr(kind, "name"):
+        kind.name = name
+    return kind
+
+
+def _is_game(kind: Any) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, Game)
+
+
+def _checked(kind: Any, name: str) -> type[Game]:
+    if not _is_game(kind):
+        raise BadInput(f"{name!r} cannot be played: it is no Game")
+    if inspect.isabstract(kind):
+        raise BadInput(f"{name!r} cannot be played: {', '.join(sorted(kind.__abstractmethods__))} not written yet")
+    if not (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen):
+        raise BadInput(f"{name!r} cannot be played: write @dataclasses.dataclass(frozen=True) above the class")
+    try:
+        types = set(field_types(kind).values())
+    except KeyError:
+        types = {object}
+    if not types <= {bool, int, float, str}:
+        raise BadInput(f"{name!r} cannot be played: a parameter must be a bool, int, float or str")
+    return kind
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

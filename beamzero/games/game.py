@@ -1,0 +1,178 @@
+"""The one class that every game, search, trainer and player speaks through."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from beamzero.errors import BadInput
+from beamzero.spec import quote
+
+State = Any
+"""A NamedTuple of arrays: the whole position, and nothing that is not in the rules."""
+
+CHANCE = -1
+"""What `Game.player` answers where dice or cards decide next."""
+
+
+class Game(abc.ABC):
+    """The rules of one game, as pure functions of one state. Batch them with `jax.vmap`.
+
+    A game is a frozen dataclass whose fields are its parameters, so that equal games compile once.
+
+    Laws, which the tests check on random play for every registered game:
+
+    - a decision state that is not over has a legal move;
+    - `moves` packs exactly what `legal` allows, in rising order unless a game says otherwise, and never more than `max_moves`;
+    - `step` never changes a finished game;
+    - `score` lies in [-1, 1] and is 0 while the game runs;
+    - ``parse_action(state, action_name(state, action)) == action`` for every legal action.
+
+    `step` with an illegal action is undefined: callers choose from `legal`.
+    """
+
+    name: ClassVar[str]
+    """What the game is called on the command line and in files."""
+
+    source: ClassVar[str | None] = None
+    """The file and class that name a user's own game, ``mygame.py:MyGame``; None for a registered one."""
+
+    num_chance: int = 0
+    """C: outcomes of a chance event; 0 where there is none."""
+
+    @property
+    @abc.abstractmethod
+    def num_actions(self) -> int:
+        """A: the width of the policy and Q heads."""
+
+    @property
+    @abc.abstractmethod
+    def max_moves(self) -> int:
+        """K: the most legal moves in any reachable state, the width of a search node."""
+
+    @property
+    @abc.abstractmethod
+    def max_plies(self) -> int:
+        """A longer game is a draw."""
+
+    @property
+    @abc.abstractmethod
+    def observation_shape(self) -> tuple[int, ...]:
+        """The shape of `observe`."""
+
+    @property
+    def spec(self) -> str:
+        """The text that names this game with its parameters: ``connect_four:rows=7``. Defaults are left out."""
+        changed = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) != field.default
+        }
+        options = [f"{key}={quote(value)}" for key, value in changed.items()]
+        if self.source is not None:
+            return ",".join([self.source, *options])
+        return self.name + (":" + ",".join(options) if options else "")
+
+    # --- the rules -------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def init(self, key: Array) -> State:
+        """The first state. The key deals the cards or draws the starter; most games ignore it."""
+
+    @abc.abstractmethod
+    def player(self, state: State) -> Array:
+        """int32 []: the side to move, 0 or 1, or CHANCE; meaningless once the game is over."""
+
+    def seat(self, state: State) -> Array:
+        """int32 []: who holds the move where a side has several hands; the side to move by default."""
+        return self.player(state)
+
+    @abc.abstractmethod
+    def legal(self, state: State) -> Array:
+        """bool [A]: the legal actions; meaningless once the game is over."""
+
+    def moves(self, state: State) -> tuple[Array, Array]:
+        """int32 [K], int32 []: the legal actions packed to the front, zeros after them, and how many there are."""
+        legal = self.legal(state)
+        rank = jnp.cumsum(legal.astype(jnp.int32)) - 1
+        slots = jnp.arange(self.max_moves, dtype=jnp.int32)
+        chosen = legal[None] & (rank[None] == slots[:, None])  # [K, A]
+        actions = jnp.arange(self.num_actions, dtype=jnp.int32)
+        return jnp.sum(jnp.where(chosen, actions[None], 0), axis=1, dtype=jnp.int32), rank[-1] + 1
+
+    @abc.abstractmethod
+    def step(self, state: State, action: Array) -> State:
+        """The state after `action`. Deterministic; a finished game stays as it is."""
+
+    def chance(self, state: State) -> Array:
+        """float32 [C]: the probability of each outcome of a chance event."""
+        raise NotImplementedError(f"{self.name} has no chance events")
+
+    def resolve(self, state: State, outcome: Array) -> State:
+        """The state after a chance event came out as `outcome`."""
+        raise NotImplementedError(f"{self.name} has no chance events")
+
+    @abc.abstractmethod
+    def over(self, state: State) -> Array:
+        """bool []: whether the game has ended."""
+
+    @abc.abstractmethod
+    def score(self, state: State) -> Array:
+        """float32 []: the result for side 0, in [-1, 1]; 0 while the game runs."""
+
+    @abc.abstractmethod
+    def observe(self, state: State) -> Array:
+        """float32 [*observation_shape]: what a net sees, from the side of the seat to move."""
+
+    def symmetries(self, observation: Array, values: Array) -> tuple[Array, Array]:
+        """All equivalent pairs of an observation and its [A] action values, stacked: [S, *observation_shape], [S, A].
+
+        The first is the pair itself.
+        """
+        return observation[None], values[None]
+
+    # --- for people ------------------------------------------------------------------------------------------------
+
+    def show(self, state: State, seat: int = 0) -> str:
+        """The board as lines of text, as `seat` may see it."""
+        return str(state)
+
+    @abc.abstractmethod
+    def action_name(self, state: State, action: int) -> str:
+        """What players of the game call this move."""
+
+    def parse_action(self, state: State, text: str) -> int:
+        """The legal action that `text` names; BadInput with the legal names where it names none."""
+        names = {self.action_name(state, action): action for action in self.legal_actions(state)}
+        wanted = text.strip()
+        if wanted in names:
+            return names[wanted]
+        folded = {name.lower(): action for name, action in names.items()}
+        if wanted.lower() in folded and len(folded) == len(names):
+            return folded[wanted.lower()]
+        raise BadInput(f"{wanted!r} is not a legal move here (legal: {' '.join(names) or 'none, the game is over'})")
+
+    def legal_actions(self, state: State) -> list[int]:
+        """The legal actions as Python numbers; none once the game is over."""
+        if bool(self.over(state)):
+            return []
+        return [int(action) for action in jnp.flatnonzero(self.legal(state))]
+
+    def outcome_reason(self, state: State) -> str:
+        """Why a finished game ended the way it did, in a few words."""
+        score = float(self.score(state))
+        return "draw" if score == 0 else f"{'first' if score > 0 else 'second'} player wins"
+
+    def view(self, state: State, seat: int = 0) -> dict[str, Any]:
+        """The position as JSON-able data for a drawn board."""
+        return {"kind": "text", "text": self.show(state, seat)}
+
+
+def keep_if(condition: Array, kept: State, changed: State) -> State:
+    """`kept` where `condition` holds, else `changed`; for one state."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), kept, changed)

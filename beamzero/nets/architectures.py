@@ -1,0 +1,184 @@
+"""The networks, in flax.nnx. Each maps observations [B, *observation_shape] to [B, outputs].
+
+A net is described by a frozen dataclass whose fields are its settings, so that a line of text such as
+``mlp:width=256,depth=3`` says all there is to say about its shape, and an agent file can carry it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from beamzero.errors import BadInput
+
+_SLOPE = 0.01
+"""Of the leaky ReLU on the negative side, as in the PROBS paper."""
+
+
+def _activate(x: Array) -> Array:
+    return nnx.leaky_relu(x, _SLOPE)
+
+
+@dataclasses.dataclass(frozen=True)
+class NetSettings:
+    """What a net is made of. `build` gives the module for one game."""
+
+    name: ClassVar[str]
+
+    def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
+        """The module, with new random weights in float32 that computes in `dtype`."""
+        raise NotImplementedError
+
+
+class _Dense(nnx.Module):
+    """Layers that narrow or widen, each followed by the activation, then a linear head in float32."""
+
+    def __init__(self, inputs: int, widths: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
+        self.depth = len(widths)
+        for i, width in enumerate(widths):
+            setattr(self, f"dense_{i}", nnx.Linear(inputs, width, rngs=rngs, dtype=dtype))
+            inputs = width
+        self.head = nnx.Linear(inputs, outputs, rngs=rngs, dtype=jnp.float32)
+
+    def __call__(self, x: Array) -> Array:
+        for i in range(self.depth):
+            x = _activate(getattr(self, f"dense_{i}")(x))
+        return self.head(x.astype(jnp.float32))
+
+
+@dataclasses.dataclass(frozen=True)
+class Conv(NetSettings):
+    """3x3 convolutions, then dense layers, as in the PROBS paper. Widths are written ``32-64``."""
+
+    channels: str = "32-64"
+    dense: str = "160-112"
+    padding: str = "valid"
+
+    name: ClassVar[str] = "conv"
+
+    def __post_init__(self) -> None:
+        _widths(self.channels, "conv: channels")
+        _widths(self.dense, "conv: dense")
+        if self.padding not in ("valid", "same"):
+            raise BadInput(f"conv: padding is {self.padding!r}, but must be valid or same")
+
+    def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
+        return _ConvModule(self, observation_shape, outputs, rngs, dtype)
+
+
+class _ConvModule(nnx.Module):
+    def __init__(self, settings: Conv, shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
+        height, width, inputs = _board(shape, settings.name)
+        channels = _widths(settings.channels, "channels")
+        shrink = 2 * len(channels) if settings.padding == "valid" else 0
+        if min(height, width) <= shrink:
+            raise BadInput(f"conv: {len(channels)} valid 3x3 layers do not fit on a {height}x{width} board; use padding=same")
+        self.depth = len(channels)
+        for i, outputs_here in enumerate(channels):
+            conv = nnx.Conv(inputs, outputs_here, (3, 3), padding=settings.padding.upper(), rngs=rngs, dtype=dtype)
+            setattr(self, f"conv_{i}", conv)
+            inputs = outputs_here
+        flat = (height - shrink) * (width - shrink) * inputs
+        self.tail = _Dense(flat, _widths(settings.dense, "dense"), outputs, rngs, dtype)
+
+    def __call__(self, observations: Array) -> Array:
+        x = observations
+        for i in range(self.depth):
+            x = _activate(getattr(self, f"conv_{i}")(x))
+        return self.tail(x.reshape(x.shape[0], -1))
+
+
+@dataclasses.dataclass(frozen=True)
+class MLP(NetSettings):
+    """`depth` dense layers of `width`, each but the first with a residual connection. Fits any observation."""
+
+    width: int = 256
+    depth: int = 3
+
+    name: ClassVar[str] = "mlp"
+
+    def __post_init__(self) -> None:
+        _between("mlp: width", self.width, 1, 8192)
+        _between("mlp: depth", self.depth, 1, 64)
+
+    def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
+        return _MLPModule(self, math.prod(observation_shape), outputs, rngs, dtype)
+
+
+class _MLPModule(nnx.Module):
+    def __init__(self, settings: MLP, inputs: int, outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
+        self.depth = settings.depth
+        for i in range(settings.depth):
+            setattr(self, f"dense_{i}", nnx.Linear(inputs, settings.width, rngs=rngs, dtype=dtype))
+            inputs = settings.width
+        self.head = nnx.Linear(inputs, outputs, rngs=rngs, dtype=jnp.float32)
+
+    def __call__(self, observations: Array) -> Array:
+        x = _activate(self.dense_0(observations.reshape(observations.shape[0], -1)))
+        for i in range(1, self.depth):
+            x = x + _activate(getattr(self, f"dense_{i}")(x))
+        return self.head(x.astype(jnp.float32))
+
+
+@dataclasses.dataclass(frozen=True)
+class ResNet(NetSettings):
+    """`blocks` residual blocks of two 3x3 convolutions with `channels` channels, then one dense layer."""
+
+    channels: int = 64
+    blocks: int = 4
+    dense: int = 128
+
+    name: ClassVar[str] = "resnet"
+
+    def __post_init__(self) -> None:
+        _between("resnet: channels", self.channels, 1, 2048)
+        _between("resnet: blocks", self.blocks, 1, 80)
+        _between("resnet: dense", self.dense, 1, 8192)
+
+    def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
+        return _ResNetModule(self, observation_shape, outputs, rngs, dtype)
+
+
+class _ResNetModule(nnx.Module):
+    def __init__(self, settings: ResNet, shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
+        height, width, inputs = _board(shape, settings.name)
+        self.blocks, channels = settings.blocks, settings.channels
+        for i in range(1 + 2 * settings.blocks):
+            setattr(self, f"conv_{i}", nnx.Conv(inputs, channels, (3, 3), padding="SAME", rngs=rngs, dtype=dtype))
+            inputs = channels
+        for i in range(settings.blocks):
+            setattr(self, f"norm_{i}", nnx.LayerNorm(channels, rngs=rngs, dtype=dtype))
+        self.tail = _Dense(height * width * channels, (settings.dense,), outputs, rngs, dtype)
+
+    def __call__(self, observations: Array) -> Array:
+        x = _activate(self.conv_0(observations))
+        for i in range(self.blocks):
+            y = _activate(getattr(self, f"conv_{2 * i + 1}")(getattr(self, f"norm_{i}")(x)))
+            x = x + getattr(self, f"conv_{2 * i + 2}")(y)
+        return self.tail(_activate(x).reshape(x.shape[0], -1))
+
+
+def _widths(text: str, what: str) -> tuple[int, ...]:
+    try:
+        widths = tuple(int(part) for part in str(text).split("-"))
+    except ValueError:
+        raise BadInput(f"{what} is {text!r}, but must be whole numbers joined by '-', such as 32-64") from None
+    for width in widths:
+        _between(what, width, 1, 8192)
+    return widths
+
+
+def _between(what: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise BadInput(f"{what} is {value}, but must be {low} to {high}")
+
+
+def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:
+    if len(shape) != 3:
+        raise BadInput(f"{name} needs observations of height, width and channels, but this game's have shape {shape}; use mlp")
+    return shape[0], shape[1], shape[2]

@@ -1,0 +1,64 @@
+"""A player: something that chooses moves for a batch of positions."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+
+import jax
+from jax import Array
+
+from beamzero.games import Game, State
+from beamzero.search.evaluator import Evaluator, Search, SearchResult
+from beamzero.search.packing import apply_packed
+
+
+class Player(abc.ABC):
+    """Chooses a move in each of B positions of one game."""
+
+    name: str
+    """The text that names it."""
+
+    game: Game
+
+    deterministic: bool
+    """Whether it answers the same position with the same move each time, so that games repeat."""
+
+    @abc.abstractmethod
+    def think(self, states: State, key: Array) -> SearchResult:
+        """What it thinks of each of B positions, none of them over."""
+
+    @abc.abstractmethod
+    def choose(self, states: State, turn: Array, key: Array) -> Array:
+        """int32 [B]: its move where `turn` [B] holds; anything elsewhere."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchPlayer(Player):
+    """A search with an evaluator, on the device. Players that differ only in weights share their compiled code."""
+
+    name: str
+    game: Game
+    search: Search
+    evaluator: Evaluator
+    deterministic: bool = True
+
+    def think(self, states: State, key: Array) -> SearchResult:
+        return _think(self.game, self.search, self.evaluator, states, key)
+
+    def choose(self, states: State, turn: Array, key: Array) -> Array:
+        return _choose(self.game, self.search, self.evaluator, states, turn, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _think(game: Game, search: Search, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+    return search(game, evaluator, states, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _choose(game: Game, search: Search, evaluator: Evaluator, states: State, turn: Array, key: Array) -> Array:
+    def answer(states: State, number: Array) -> Array:
+        return search(game, evaluator, states, jax.random.fold_in(key, number)).action
+
+    return apply_packed(answer, states, turn, chunk=-(-turn.shape[0] // 8))

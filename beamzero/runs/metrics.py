@@ -1,0 +1,176 @@
+"""What a run measured: one JSON line per iteration, and the same numbers for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from beamzero.errors import BadInput
+from beamzero.runs.files import sync_folder, write_atomically, writing
+
+FILE = "metrics.jsonl"
+TENSORBOARD = "tensorboard"
+
+# JSON has no word for these; as text they stay readable by every JSON reader
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+class Metrics:
+    """The records of one run. Each is on the disk when `append` returns.
+
+    A record is a dict with an integer "iteration" (how many iterations were done), and numbers, None, or nested dicts
+    of them. Floats come back from `read_metrics` bit for bit, except that every NaN becomes the same one.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], warn: Callable[[str], object] = warnings.warn):
+        self.folder = Path(folder)
+        self.path = self.folder / FILE
+        self._warn = warn
+        self._file: BinaryIO | None = None
+        self._events: _Events | None = None
+        self._purge_step: int | None = None
+        self._warned = False
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one record."""
+        if not isinstance(record.get("iteration"), int):
+            raise ValueError(f"a record needs an integer 'iteration', but this one has {record.get('iteration')!r}")
+        plain = _plain(record)
+        with writing(str(self.path)):
+            if self._file is None:
+                self._open()
+            assert self._file is not None
+            self._file.write(json.dumps(plain, allow_nan=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            if self._events is not None:
+                self._events.write(record["iteration"], dict(_scalars(_numbers(plain))))
+
+    def rewind(self, iteration: int) -> None:
+        """Forget what came after `iteration`, here and in TensorBoard, so that a resumed run says nothing twice."""
+        self.close()
+        lines = _whole_lines(self.path)
+        kept = [
+            line for number, line in enumerate(lines, 1) if _parse(line, number, self.path)["iteration"] <= iteration
+        ]
+        with writing(str(self.path)):
+            if self.path.exists():
+                write_atomically(self.path, b"".join(kept))
+        self._purge_step = iteration + 1
+
+    def close(self) -> None:
+        """Close the files; a later `append` opens them again."""
+        if self._file is not None:
+            self._file.close()
+        if self._events is not None:
+            self._events.close()
+        self._file = self._events = None
+
+    def __enter__(self) -> Metrics:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        whole = b"".join(_whole_lines(self.path))
+        if self.path.exists() and len(whole) != self.path.stat().st_size:
+            write_atomically(self.path, whole)
+        self._file = self.path.open("ab")
+        sync_folder(self.folder)
+        try:
+            self._events = _Events(self.folder / TENSORBOARD, self._purge_step)
+        except ImportError:
+            if not self._warned:
+                self._warn(f"tensorboardX is not installed: the numbers go to {self.path} only")
+            self._warned = True
+
+
+def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """All records of a run, oldest first; none where there is no file. A last line cut short by a kill is left out."""
+    path = Path(folder) / FILE
+    return [_parse(line, number, path) for number, line in enumerate(_whole_lines(path), 1)]
+
+
+class _Events:
+    """A TensorBoard event file, written at once: tensorboardX's own writer has a thread that a full disk kills."""
+
+    def __init__(self, folder: Path, purge_step: int | None):
+        from tensorboardX.event_file_writer import EventsWriter
+        from tensorboardX.proto.event_pb2 import Event, SessionLog
+
+        folder.mkdir(exist_ok=True)
+        # its name has whole seconds only, and an event file of the same name would be lost
+        self._writer = EventsWriter(str(folder / "events"), filename_suffix=f".{time.time_ns()}")
+        if purge_step is not None:
+            start = SessionLog(status=SessionLog.START)
+            self._writer.write_event(Event(wall_time=time.time(), step=purge_step, session_log=start))
+        self._writer.flush()
+
+    def write(self, step: int, scalars: dict[str, float]) -> None:
+        from tensorboardX.proto.event_pb2 import Event
+        from tensorboardX.proto.summary_pb2 import Summary
+
+        values = [Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
+        self._writer.write_event(Event(wall_time=time.time(), step=step, summary=Summary(value=values)))
+        self._writer.flush()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    """The lines that were written to their end."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
+
+
+def _parse(line: bytes, number: int, path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+        if isinstance(record["iteration"], int):
+            return _numbers(record)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise BadInput(f"line {number} of {path} is damaged: delete that line to go on without it")
+
+
+def _plain(value: Any) -> Any:
+    """`value` as JSON can hold it."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # a numpy or jax number or array
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value))
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    """The inverse of `_plain`."""
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return _NOT_FINITE.get(value, value) if isinstance(value, str) else value
+
+
+def _scalars(record: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Every number in a record by its TensorBoard tag, as in ``rating/elo``."""
+    for key, value in record.items():
+        if isinstance(value, dict):
+            yield from _scalars(value, f"{prefix}{key}/")
+        elif isinstance(value, int | float) and prefix + key != "iteration":
+            yield prefix + key, float(value)

@@ -1,0 +1,162 @@
+"""A run folder, and a list of them.
+
+RUN/
+  run.json         what is trained, and how
+  checkpoints/     see checkpoints.py
+  metrics.jsonl    see metrics.py
+  tensorboard/
+  plot.png
+  lock             held by the process that trains
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from beamzero.errors import BadInput
+from beamzero.runs.files import TEMPORARY, reason, write_atomically, writing
+from beamzero.runs.metrics import FILE as METRICS
+from beamzero.runs.metrics import read_metrics
+
+FORMAT = "beamzero-run-1"
+FILE = "run.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A folder that holds a run. `about` is what run.json says: the settings, "format" and "created"."""
+
+    folder: Path
+    about: dict[str, Any]
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Run:
+        """Begin a run in a folder that is empty or does not exist yet; `about` is anything that JSON can hold."""
+        folder = Path(folder)
+        if (folder / FILE).exists():
+            raise BadInput(f"{folder} already holds a run: go on with it by --resume, or name another folder")
+        if folder.exists() and not folder.is_dir():
+            raise BadInput(f"{folder} is a file, but a run needs a folder: name another one")
+        created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        about = {"format": FORMAT, **about, "created": created}
+        text = json.dumps(about, indent=2) + "\n"
+        with writing(f"the run folder {folder}", otherwise=BadInput):
+            if folder.exists() and any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
+                raise BadInput(f"{folder} is not empty and holds no run: name an empty or a new folder")
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(folder / FILE, text)
+        return cls(folder, json.loads(text))
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Run:
+        """The run in `folder`."""
+        folder = Path(folder)
+        path = folder / FILE
+        try:
+            text = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            problem = (
+                "it holds no run.json" if folder.is_dir() else "it is a file" if folder.exists() else "no such folder"
+            )
+            raise BadInput(f"there is no run in {folder}: {problem}") from None
+        except OSError as error:
+            raise BadInput(f"{path} cannot be read: {reason(error)}") from None
+        try:
+            about = json.loads(text)
+            format = about["format"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise BadInput(f"{path} is damaged, or not the file of a beamzero run") from None
+        if format != FORMAT:
+            raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
+        return cls(folder, about)
+
+    @property
+    def checkpoints_folder(self) -> Path:
+        return self.folder / "checkpoints"
+
+    @property
+    def plot_path(self) -> Path:
+        return self.folder / "plot.png"
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Be the only process that trains in this folder. The lock goes with the process, however that ends."""
+        with contextlib.ExitStack() as stack:
+            with writing(f"the lock of {self.folder}", otherwise=BadInput):
+                file = stack.enter_context(open(self.folder / "lock", "a+"))
+                _take(file.fileno(), self.folder)
+            yield
+
+
+def _take(descriptor: int, folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such lock
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BadInput(f"another process is training in {folder}: stop it first, or name another folder") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSummary:
+    """One line of ``beamzero runs``."""
+
+    folder: Path
+    game: str | None
+    algorithm: str | None
+    iterations: int
+    """How many are done."""
+    rating: Any
+    """The last "rating" that was recorded; None before the first."""
+    modified: datetime.datetime
+    damaged: str | None
+    """What is wrong with the folder, in one line; None when all is well."""
+
+
+def list_runs(root: str | os.PathLike[str]) -> list[RunSummary]:
+    """The runs in `root` and up to two folders below it, the last modified first; none where `root` does not exist."""
+    root = Path(root)
+    if root.exists() and not root.is_dir():
+        raise BadInput(f"{root} is a file, but runs are kept in a folder")
+    found = (path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in root.glob(pattern))
+    return sorted(map(_summary, found), key=lambda run: run.modified, reverse=True)
+
+
+def _summary(folder: Path) -> RunSummary:
+    about: dict[str, Any] = {}
+    records: list[dict[str, Any]] = []
+    damaged = None
+    try:
+        about = Run.open(folder).about
+        records = read_metrics(folder)
+    except BadInput as error:
+        damaged = str(error)
+    except OSError as error:
+        damaged = f"{folder / METRICS} cannot be read: {reason(error)}"
+    ratings = [record["rating"] for record in records if record.get("rating") is not None]
+    return RunSummary(
+        folder=folder,
+        game=about.get("game"),
+        algorithm=about.get("algorithm"),
+        iterations=records[-1]["iteration"] if records else 0,
+        rating=ratings[-1] if ratings else None,
+        modified=_modified(folder),
+        damaged=damaged,
+    )
+
+
+def _modified(folder: Path) -> datetime.datetime:
+    times = [0.0]
+    for name in (FILE, METRICS):
+        with contextlib.suppress(OSError):
+            times.append((folder / name).stat().st_mtime)
+    return datetime.datetime.fromtimestamp(max(times), datetime.UTC)

@@ -1,0 +1,86 @@
+"""What a search asks about a position, and where the answers can come from."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import Partial
+
+from beamzero.games import Game, State
+
+
+class Evaluator(NamedTuple):
+    """Two functions of a batch of states, as a pytree: new weights do not compile again.
+
+    Each is a `jax.tree_util.Partial` of a function that compares by value and of the weights it needs.
+    """
+
+    value: Partial
+    """States [B] to float32 [B]: the expected result for the side to move, in [-1, 1]."""
+
+    scores: Partial
+    """States [B] to float32 [B, A]: Q of each action for the side to move (PROBS), or policy logits (AlphaZero)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Zeros:
+    """Zeros of one number, or of `width` numbers, for each state."""
+
+    width: int | None = None
+
+    def __call__(self, states: State) -> Array:
+        batch = jax.tree.leaves(states)[0].shape[0]
+        return jnp.zeros((batch,) if self.width is None else (batch, self.width), jnp.float32)
+
+
+def zero_evaluator(game: Game) -> Evaluator:
+    """Knows nothing: every position is even and every move alike."""
+    return Evaluator(value=Partial(_Zeros()), scores=Partial(_Zeros(game.num_actions)))
+
+
+class SearchResult(NamedTuple):
+    """What a search found, for a batch of B roots."""
+
+    action: Array  # int32 [B] the move to play; chosen at random by the key between equal ones
+    values: Array  # float32 [B, A] the value of each move for the side to move at the root; -inf where illegal
+    policy: Array  # float32 [B, A] the probability with which the search would choose each move
+    value: Array  # float32 [B] the value of the root for its side to move
+    nodes: Array  # int32 [B] positions that the search made
+    proven: Array  # bool [B, A] moves whose value the rules alone decide
+
+
+class Search(Protocol):
+    """A way to choose a move. Searches are frozen dataclasses: equal settings compile once."""
+
+    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult: ...
+
+
+def choose_best(values: Array, key: Array) -> tuple[Array, Array]:
+    """int32 [B], float32 [B, A]: one of the highest `values` [B, A], drawn by the key; and the even policy over them."""
+    best = values == jnp.max(values, axis=1, keepdims=True)
+    draw = jax.random.uniform(key, values.shape)
+    action = jnp.argmax(jnp.where(best, draw, -1.0), axis=1).astype(jnp.int32)
+    share = best.astype(jnp.float32)
+    return action, share / jnp.sum(share, axis=1, keepdims=True)
+
+
+def legal_moves(game: Game, states: State) -> Array:
+    """bool [B, A]: the legal actions of a batch of states."""
+    return jax.vmap(game.legal)(states)
+
+
+def side_sign(game: Game, states: State) -> Array:
+    """float32 [B]: +1 where side 0 is to move, -1 where side 1 is. A value times this is the value for side 0."""
+    return (1 - 2 * jax.vmap(game.player)(states)).astype(jnp.float32)
+
+
+def spread(moves: Array, count: Array, values: Array, num_actions: int, fill: float) -> Array:
+    """Values [B, K] of packed moves, laid out by action: [B, A], `fill` where there is no move."""
+    listed = jnp.arange(moves.shape[1], dtype=jnp.int32)[None] < count[:, None]
+    places = jnp.where(listed, moves, num_actions)
+    rows = jnp.arange(moves.shape[0], dtype=jnp.int32)[:, None]
+    return jnp.full((moves.shape[0], num_actions), fill, values.dtype).at[rows, places].set(values, mode="drop")

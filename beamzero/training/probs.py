@@ -1,0 +1,176 @@
+"""PROBS: Predict Results of Beam Search (the paper's Algorithm 2), one iteration at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from beamzero.errors import RunStopped
+from beamzero.games import Game
+from beamzero.nets import Net, make_evaluator, make_net
+from beamzero.search.beam import BeamSearch
+from beamzero.search.evaluator import Evaluator
+from beamzero.training.config import ProbsSettings
+from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
+from beamzero.training.replay import remember, some_games
+from beamzero.training.schedule import cosine
+from beamzero.training.selfplay import SelfPlay, self_play
+from beamzero.training.targets import search_all
+
+
+class ProbsState(NamedTuple):
+    """All that an iteration hands to the next."""
+
+    value: Learner
+    q: Learner
+
+
+class Report(Protocol):
+    """Told what an iteration is doing."""
+
+    def __call__(self, phase: str, done: int, total: int) -> None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Probs:
+    """The algorithm with its settings, for one game."""
+
+    game: Game
+    settings: ProbsSettings
+
+    @functools.cached_property
+    def value_net(self) -> Net:
+        return Net(self.game, make_net(self.settings.value_net), "value", self._dtype)
+
+    @functools.cached_property
+    def q_net(self) -> Net:
+        return Net(self.game, make_net(self.settings.q_net), "scores", self._dtype)
+
+    @property
+    def _dtype(self) -> str:
+        if self.settings.precision != "auto":
+            return self.settings.precision
+        return "bfloat16" if jax.default_backend() == "gpu" else "float32"
+
+    def init(self, key: Array) -> ProbsState:
+        """Two nets with random weights."""
+        value_key, q_key = jax.random.split(key)
+        return ProbsState(new_learner(self.value_net.init(value_key)), new_learner(self.q_net.init(q_key)))
+
+    def evaluator(self, state: ProbsState) -> Evaluator:
+        return make_evaluator(self.value_net, state.value.weights, self.q_net, state.q.weights)
+
+    def iterate(self, state: ProbsState, iteration: int, key: Array, report: Report) -> tuple[ProbsState, dict[str, Any]]:
+        """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget."""
+        settings = self.settings
+        play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)
+        slow_down = cosine(iteration, settings.iterations, settings.final_learning_rate)
+        clock = _Clock()
+
+        report("self-play", 0, settings.games)
+        games = self_play(self.game, self._self_play, self.evaluator(state), play_key)
+        mean_turns = float(jnp.mean(games.length.astype(jnp.float32)))
+        clock.lap("self_play")
+
+        report("fitting V", 0, 1)
+        memory = remember(self._capacity(settings.games), games)
+        states = int(memory.count)
+        value, value_loss = self._fit(
+            ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
+            state.value, ValueRows(memory.states, memory.outcome), memory.count,
+            slow_down * settings.value_learning_rate, value_key,
+        )  # fmt: skip
+        state = state._replace(value=value)
+        clock.lap("fit_value")
+
+        searched = evaluations = 0
+        q_losses = []
+        for step, first in enumerate(range(0, self._q_games, self._q_step)):
+            part = remember(self._capacity(self._q_step), some_games(games, first, self._q_step))
+            size = int(part.count)
+            rows, asked = search_all(
+                self.game, self._search, self._search_batch, self.evaluator(state), part,
+                lambda done, size=size: report("searching", done, size),
+            )  # fmt: skip
+            clock.lap("search")
+            report("fitting Q", 0, 1)
+            q, q_loss = self._fit(
+                QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
+                state.q, rows, part.count,
+                slow_down * settings.q_learning_rate, jax.random.fold_in(q_key, step),
+            )  # fmt: skip
+            state = state._replace(q=q)
+            clock.lap("fit_q")
+            searched, evaluations = searched + size, evaluations + asked
+            q_losses.append(q_loss)
+
+        return state, {
+            "value_loss": value_loss, "q_loss": sum(q_losses) / len(q_losses), "mean_turns": mean_turns,
+            "games": settings.games, "states": states, "searched": searched, "evaluations": evaluations,
+            "learning_rate": slow_down, "seconds": clock.laps,
+        }  # fmt: skip
+
+    def _fit(
+        self, loss: Loss, batch_size: int, passes: int, learner: Learner, rows: Any, count: Array, rate: float, key: Array
+    ) -> tuple[Learner, float]:
+        """`passes` passes over the rows; and the mean loss of the last, which must be a number."""
+        error = jnp.float32(0)
+        for number in range(passes):
+            learner, error = fit(
+                loss, batch_size, learner, rows, count,
+                jnp.float32(self.settings.drop_ratio), jnp.float32(rate), jax.random.fold_in(key, number),
+            )  # fmt: skip
+        if not bool(jnp.isfinite(error)):
+            name = "V" if isinstance(loss, ValueLoss) else "Q"
+            raise RunStopped(f"the loss of {name} is {float(error)}: try a smaller learning rate (it was {rate:g})")
+        return learner, float(error)
+
+    @functools.cached_property
+    def _self_play(self) -> SelfPlay:
+        settings = self.settings
+        return SelfPlay(
+            games=settings.games,
+            max_turns=min(settings.max_turns, self.game.max_plies),
+            temperature=settings.temperature,
+            noise=settings.noise,
+            alpha=settings.noise_alpha,
+            sampled_moves=settings.sampled_moves,
+        )
+
+    @functools.cached_property
+    def _search(self) -> BeamSearch:
+        return BeamSearch(self.settings.expand, self.settings.depth, self.settings.strict_depth)
+
+    def _capacity(self, games: int) -> int:
+        return min(self.settings.replay_capacity, games * self._self_play.max_turns)
+
+    @property
+    def _search_batch(self) -> int:
+        return min(self.settings.search_batch, self._capacity(self._q_step))
+
+    @property
+    def _q_games(self) -> int:
+        return self.settings.q_games or self.settings.games
+
+    @property
+    def _q_step(self) -> int:
+        return self.settings.q_games_per_step or self._q_games
+
+
+class _Clock:
+    """Seconds spent in each phase."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.laps[phase] = self.laps.get(phase, 0.0) + now - self._last
+        self._last = now

@@ -1,0 +1,55 @@
+"""The picture of a run: written whole, for every kind of rating, with labels that do not touch."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamzero.arena.plot import draw_training, spread
+
+PNG = b"\x89PNG\r\n\x1a\n"
+ANCHORS = {"random": 1000.0, "lookahead:1": 1300.0, "lookahead:2": 1310.0, "lookahead:3": 1320.0}
+LOSSES = {"V": [0.9, 0.5, 0.4], "Q": [0.3, 0.2, 0.1]}
+
+
+@pytest.mark.parametrize(
+    "iterations, elo, low, high, losses",
+    [
+        ([0, 1, 2], [1000.0, 1200.0, 1400.0], [950.0, 1150.0, 1340.0], [1050.0, 1250.0, 1470.0], LOSSES),
+        ([0, 1, 2], [None, 1200.0, None], [None, 1150.0, 1600.0], [900.0, 1250.0, None], LOSSES),
+        ([1], [None], [None], [None], {"V": [0.5]}),
+        ([], [], [], [], {}),
+    ],
+    ids=["ratings", "bounds", "no number", "nothing yet"],
+)
+def test_every_kind_of_run_is_drawn(tmp_path, iterations, elo, low, high, losses):
+    path = tmp_path / "training.png"
+    draw_training(path, iterations, elo, low, high, ANCHORS, losses, "Connect Four, PROBS")
+    assert path.read_bytes().startswith(PNG)
+    assert [file.name for file in tmp_path.iterdir()] == ["training.png"]
+
+
+def test_a_failed_drawing_leaves_the_old_picture_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "training.png"
+    path.write_bytes(b"old")
+
+    def full_disk(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("beamzero.arena.plot.os.replace", full_disk)
+    with pytest.raises(OSError):
+        draw_training(path, [1], [1100.0], [1000.0], [1200.0], ANCHORS, LOSSES, "title")
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["training.png"]
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=10).map(sorted))
+def test_labels_are_spread_below_the_top(places):
+    apart = spread(places, gap=6.0, top=100.0)
+    assert len(apart) == len(places)
+    assert max(apart) <= 100.0
+    assert all(np.diff(apart) >= 6.0 - 1e-9)
+
+
+def test_labels_with_room_stay_where_they_are():
+    assert spread([0.0, 10.0, 50.0], gap=6.0, top=100.0) == [0.0, 10.0, 50.0]

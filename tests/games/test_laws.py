@@ -1,0 +1,292 @@
+"""The laws of `Game`, checked on random play for every registered game."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from beamzero.errors import BadInput
+from beamzero.games import CHANCE, GAMES, Game, make_game
+from tests.games import golden
+from tests.games.play import Facts, Games, at, random_games, replay
+
+NUMBER = 256
+OTHERS = [
+    "connect_four:rows=4,columns=5,length=3",
+    "connect_four:rows=9,columns=4",
+    "connect_four:rows=3,columns=10,length=9",
+]
+SPECS = [*GAMES, *OTHERS]
+
+
+@pytest.fixture(params=SPECS)
+def game(request) -> Game:
+    return make_game(request.param)
+
+
+@functools.cache
+def play(game: Game) -> Games:
+    return jax.device_get(random_games(game, NUMBER, jax.random.key(1)))
+
+
+def running(game: Game) -> tuple[np.ndarray, ...]:
+    """Ply and row of the decision states that are not over."""
+    facts = play(game).facts
+    return np.nonzero(~facts.over & (facts.player != CHANCE))
+
+
+def sample(game: Game, number: int) -> list[tuple[int, int]]:
+    """Ply and row of a few decision states."""
+    places = list(zip(*running(game), strict=True))
+    return random.Random(0).sample(places, number)
+
+
+def finished(game: Game, number: int):
+    """Some finished states, on the host."""
+    ends = at(play(game).states, -1)
+    return [at(ends, row) for row in range(number)]
+
+
+def test_every_question_is_answered_in_the_declared_shape_and_type(game):
+    shape = (game.max_plies * (2 if game.num_chance else 1) + 1, NUMBER)
+    facts = play(game).facts
+    expected = Facts(
+        player=(np.int32, ()),
+        legal=(np.bool_, (game.num_actions,)),
+        moves=(np.int32, (game.max_moves,)),
+        count=(np.int32, ()),
+        over=(np.bool_, ()),
+        score=(np.float32, ()),
+        observation=(np.float32, game.observation_shape),
+    )
+    for name, answer, (dtype, tail) in zip(Facts._fields, facts, expected, strict=True):
+        assert answer.dtype == dtype, name
+        assert answer.shape == (*shape, *tail), name
+    assert np.isfinite(facts.observation).all()
+    assert set(np.unique(facts.player[~facts.over])) <= ({0, 1, CHANCE} if game.num_chance else {0, 1})
+
+
+def test_a_step_keeps_the_shape_of_the_state(game):
+    first = jax.eval_shape(game.init, jax.random.key(0))
+    after = jax.eval_shape(game.step, first, jax.ShapeDtypeStruct((), jnp.int32))
+    assert jax.tree.structure(first) == jax.tree.structure(after)
+    for a, b in zip(jax.tree.leaves(first), jax.tree.leaves(after), strict=True):
+        assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type)
+
+
+def test_a_decision_state_that_is_not_over_has_a_legal_move(game):
+    assert play(game).facts.legal[running(game)].any(axis=1).all()
+
+
+def test_moves_packs_exactly_what_legal_allows(game):
+    facts = play(game).facts
+    legal, moves, count = (x[running(game)] for x in (facts.legal, facts.moves, facts.count))
+    assert (count == legal.sum(axis=1)).all()
+    assert (count <= game.max_moves).all()
+    listed = np.arange(game.max_moves) < count[:, None]
+    assert (moves[~listed] == 0).all(), "zeros after the last move"
+    rows, slots = np.nonzero(listed)
+    packed = np.zeros(legal.shape, int)
+    np.add.at(packed, (rows, moves[rows, slots]), 1)
+    assert (packed == legal).all(), "each legal action once, and no other"
+
+
+def test_the_most_moves_are_reached(game):
+    """A `max_moves` that is too large wastes a slot in every node of every search."""
+    if game.max_moves == game.num_actions:
+        assert play(game).facts.count.max() == game.max_moves
+
+
+def test_the_score_is_0_while_the_game_runs_and_within_1_after(game):
+    facts = play(game).facts
+    assert (facts.score[~facts.over] == 0).all()
+    assert (np.abs(facts.score) <= 1).all()
+
+
+def test_no_game_is_longer_than_max_plies(game):
+    facts = play(game).facts
+    assert facts.over[-1].all()
+    decisions = (~facts.over & (facts.player != CHANCE)).sum(axis=0)
+    assert decisions.max() <= game.max_plies
+
+
+def test_a_finished_game_stays_as_it_is(game):
+    ends = at(play(game).states, -1)
+    actions = np.unique(np.linspace(0, game.num_actions - 1, 16).astype(np.int32))
+    after = jax.jit(jax.vmap(jax.vmap(game.step, (0, None)), (None, 0)))(ends, actions)
+    for before, now in zip(jax.tree.leaves(ends), jax.tree.leaves(after), strict=True):
+        assert (np.asarray(now) == before[None]).all()
+    facts = play(game).facts
+    assert (np.diff(facts.over.astype(int), axis=0) >= 0).all(), "once over, always over"
+
+
+def test_a_batched_step_equals_the_single_one(game):
+    games, places = play(game), sample(game, 6)
+    states = at(games.states, *np.array(places).T)
+    actions = np.array([games.actions[place] for place in places])
+    batched = jax.device_get(jax.jit(jax.vmap(game.step))(states, actions))
+    for i in range(len(places)):
+        single = game.step(jax.tree.map(jnp.asarray, at(states, i)), jnp.int32(actions[i]))
+        for a, b in zip(jax.tree.leaves(single), jax.tree.leaves(at(batched, i)), strict=True):
+            assert np.asarray(a).dtype == b.dtype
+            assert (np.asarray(a) == b).all()
+
+
+def test_a_plain_number_is_an_action_too(game):
+    place = sample(game, 1)[0]
+    state, action = at(play(game).states, *place), int(play(game).actions[place])
+    for a, b in zip(game.step(state, action), game.step(state, jnp.int32(action)), strict=True):
+        assert a.dtype == b.dtype
+        assert (np.asarray(a) == np.asarray(b)).all()
+
+
+def test_a_move_reads_back_from_its_name(game):
+    for place in sample(game, 12):
+        state = at(play(game).states, *place)
+        legal = [int(action) for action in np.flatnonzero(play(game).facts.legal[place])]
+        assert game.legal_actions(state) == legal
+        names = [game.action_name(state, action) for action in legal]
+        assert len(set(names)) == len(names)
+        for action, name in zip(legal, names, strict=True):
+            assert game.parse_action(state, name) == action
+            assert game.parse_action(state, f" {name}\n") == action
+
+
+def test_an_illegal_move_is_one_line_that_lists_the_legal_ones(game):
+    for place in sample(game, 4):
+        state = at(play(game).states, *place)
+        legal = {game.action_name(state, action) for action in game.legal_actions(state)}
+        earlier = at(play(game).states, 0, place[1])
+        gone = {game.action_name(earlier, action) for action in game.legal_actions(earlier)} - legal
+        for text in ["", "nonsense", "a0", *sorted(gone)]:
+            with pytest.raises(BadInput) as caught:
+                game.parse_action(state, text)
+            assert "\n" not in str(caught.value)
+            assert all(name in str(caught.value) for name in legal)
+    state = finished(game, 1)[0]
+    assert game.legal_actions(state) == []
+    with pytest.raises(BadInput, match="over"):
+        game.parse_action(state, next(iter(legal)))
+
+
+def test_a_position_can_be_shown_and_sent(game):
+    for place in sample(game, 3):
+        state = at(play(game).states, *place)
+        for seat in (0, 1):
+            assert json.loads(json.dumps(game.view(state, seat))) == game.view(state, seat)
+            assert game.show(state, seat).strip()
+
+
+def test_a_finished_game_says_why(game):
+    for state in finished(game, 8):
+        reason = game.outcome_reason(state)
+        assert reason.strip() and "\n" not in reason
+        if float(game.score(state)) == 0:
+            assert "draw" in reason
+
+
+# --- symmetries ----------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def images(game: Game):
+    """What `symmetries` makes of every state: observations and legal actions [T, N, S, ...] and action numbers [T, N, S, A].
+
+    Entry a of the action numbers is the action that became action a in the image.
+    """
+
+    def one(observation, legal):
+        numbers = jnp.arange(game.num_actions, dtype=jnp.float32)
+        observations, turned = game.symmetries(observation, numbers)
+        return observations, game.symmetries(observation, legal)[1], turned.astype(jnp.int32)
+
+    facts = play(game).facts
+    return jax.device_get(jax.jit(jax.vmap(jax.vmap(one)))(facts.observation, facts.legal.astype(np.float32)))
+
+
+def test_the_first_symmetry_is_the_pair_itself(game):
+    observations, legal, numbers = images(game)
+    facts = play(game).facts
+    assert (observations[:, :, 0] == facts.observation).all()
+    assert (legal[:, :, 0] == facts.legal).all()
+    assert (numbers[:, :, 0] == np.arange(game.num_actions)).all()
+    assert observations.dtype == legal.dtype == np.float32
+
+
+def test_a_symmetry_only_moves_values_about(game):
+    numbers = images(game)[2]
+    assert (np.sort(numbers, axis=-1) == np.arange(game.num_actions)).all()
+    legal = np.take_along_axis(play(game).facts.legal[:, :, None], numbers, axis=-1)
+    assert (legal == images(game)[1]).all(), "every vector of values is moved the same way"
+
+
+def test_the_images_of_an_image_are_the_images(game):
+    """Whatever image one starts from, the same set comes out: they are the orbit of a group."""
+    values = np.random.default_rng(0).normal(size=game.num_actions).astype(np.float32)
+
+    def orbit(pair):
+        return list(zip(*map(np.asarray, symmetries(*pair)), strict=True))
+
+    def keys(pairs):
+        return {(observation.tobytes(), values.tobytes()) for observation, values in pairs}
+
+    symmetries = jax.jit(game.symmetries)
+    for place in sample(game, 5):
+        pairs = orbit((play(game).facts.observation[place], values))
+        assert len(keys(pairs)) == len(pairs), "no image twice"
+        for pair in pairs:
+            assert keys(orbit(pair)) == keys(pairs)
+
+
+def test_the_mirrored_game_looks_like_the_mirror_image(game):
+    """Play the image of every move, and see at every ply the image of what was seen, until the same end.
+
+    This asks for a first position that is its own image, so it says nothing of a symmetry that moves it.
+    """
+    games = play(game)
+    observations, legal, numbers = images(game)
+    if game.num_chance:
+        pytest.skip("the dice would have to be mirrored too")
+    is_action = numbers == games.actions[:, :, None, None]
+    mapped = np.argmax(is_action, axis=-1).astype(np.int32)  # [T, N, S]
+    for i in range(numbers.shape[2]):
+        itself = [
+            (observations[0, row, i] == observations[0, row, 0]).all() and (legal[0, row, i] == legal[0, row, 0]).all()
+            for row in range(NUMBER)
+        ]
+        seen = jax.device_get(replay(game, at(games.states, 0), mapped[:, :, i]))
+        alike = ~games.facts.over & np.array(itself)[None]
+        assert (seen.over == games.facts.over)[:, itself].all()
+        assert (seen.score == games.facts.score)[:, itself].all()
+        assert (seen.player == games.facts.player)[alike].all()
+        assert (seen.observation == observations[:, :, i])[alike].all()
+        assert (seen.legal == legal[:, :, i])[alike].all()
+
+
+# --- identity ------------------------------------------------------------------------------------------------------
+
+
+def test_equal_games_are_equal_and_hash_equal(game):
+    again = make_game(game.spec)
+    assert again == game
+    assert hash(again) == hash(game)
+    assert again.spec == game.spec
+    assert len({make_game(spec) for spec in SPECS}) == len(SPECS)
+
+
+def test_equal_games_compile_once(game):
+    counted = jax.jit(lambda game, key: game.init(key), static_argnums=0)
+    for _ in range(2):
+        counted(make_game(game.spec), jax.random.key(0))
+    assert counted._cache_size() == 1
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_there_is_a_golden_playthrough(name):
+    assert golden.path(name).is_file(), f"write it with `{golden.COMMAND} {name}`"

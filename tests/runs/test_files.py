@@ -1,0 +1,85 @@
+import errno
+import os
+
+import pytest
+
+from beamzero.errors import BadInput, RunStopped
+from beamzero.runs import files
+
+
+@pytest.mark.parametrize("data", [b"\x00\xff", "text, ünïcode"])
+def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path, data):
+    files.write_atomically(tmp_path / "file", "old")
+    files.write_atomically(tmp_path / "file", data)
+    assert (tmp_path / "file").read_bytes() == (data if isinstance(data, bytes) else data.encode())
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_failed_write_leaves_the_old_content(tmp_path, monkeypatch, call):
+    files.write_atomically(tmp_path / "file", "old")
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files.os, call, fail)
+    with pytest.raises(OSError, match="No space"):
+        files.write_atomically(tmp_path / "file", "new")
+    assert (tmp_path / "file").read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_sha256_of_a_known_text(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    assert files.sha256(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def chained(cause: Exception) -> Exception:
+    error = RuntimeError("something else")
+    error.__cause__ = cause
+    return error
+
+
+FULL = [
+    OSError(errno.ENOSPC, "x"),
+    OSError(errno.EDQUOT, "x"),
+    OSError(errno.EFBIG, "x"),
+    chained(OSError(errno.ENOSPC, "x")),
+    ExceptionGroup("several", [ValueError("x"), OSError(errno.ENOSPC, "x")]),
+    ValueError("OUT_OF_RANGE: Failed to write 6424 bytes to file 15: File too large [os_error_code='27']"),
+    ValueError("Error writing local file: No space left on device"),
+    RuntimeError("RESOURCE_EXHAUSTED: cannot write: the disk has no room"),
+]
+NOT_FULL = [
+    OSError(errno.EACCES, "Permission denied"),
+    ValueError("x"),
+    RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes"),
+    chained(ValueError("x")),
+    None,
+]
+
+
+@pytest.mark.parametrize("error", FULL, ids=str)
+def test_a_full_disk_is_recognised(error):
+    assert files.out_of_space(error)
+    with pytest.raises(RunStopped, match=r"^the disk is full: could not write it$"), files.writing("it"):
+        raise error
+
+
+@pytest.mark.parametrize("error", NOT_FULL, ids=str)
+def test_other_errors_are_not_a_full_disk(error):
+    assert not files.out_of_space(error)
+
+
+def test_an_error_that_goes_round_in_a_circle_ends():
+    error = ValueError("x")
+    error.__context__ = RuntimeError("y")
+    error.__context__.__context__ = error
+    assert not files.out_of_space(error)
+
+
+def test_other_system_errors_become_one_line_and_bugs_stay_bugs():
+    with pytest.raises(BadInput, match=r"^could not write it: Permission denied$"), files.writing("it", BadInput):
+        raise OSError(errno.EACCES, "Permission denied")
+    with pytest.raises(TypeError), files.writing("it"):
+        raise TypeError("a bug")

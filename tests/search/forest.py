@@ -1,0 +1,152 @@
+"""A game that is nothing but a tree, drawn at random: any shape, any values, and either side may move at any node."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import Partial
+
+from beamzero.games import Game
+from beamzero.search.evaluator import Evaluator
+
+TREES = 16
+NODES = 120
+ACTIONS = 6
+MOVES = 4
+
+
+class Forest(NamedTuple):
+    """TREES trees side by side, nodes numbered through: tree t begins at node t * NODES."""
+
+    child: Array  # int32 [N, A] the node that the action leads to; -1 where it is illegal. None: the game is over
+    player: Array  # int32 [N]
+    score: Array  # float32 [N] for side 0; 0 where the game goes on
+    value: Array  # float32 [N] what V says
+    scores: Array  # float32 [N, A] what Q says
+
+
+class ForestState(NamedTuple):
+    node: Array  # int32 []
+
+
+ROOTS = ForestState(np.arange(TREES, dtype=np.int32) * NODES)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ForestGame(Game):
+    """Walk down the tree. Make it inside the function that is compiled, so that the forest is an argument there."""
+
+    forest: Forest
+
+    name: ClassVar[str] = "forest"
+    num_actions = ACTIONS
+    max_moves = MOVES
+    max_plies = NODES
+    observation_shape = ()
+
+    def init(self, key: Array) -> ForestState:
+        return ForestState(jnp.int32(0))
+
+    def player(self, state: ForestState) -> Array:
+        return self.forest.player[state.node]
+
+    def legal(self, state: ForestState) -> Array:
+        return self.forest.child[state.node] >= 0
+
+    def step(self, state: ForestState, action: Array) -> ForestState:
+        return ForestState(jnp.where(self.over(state), state.node, self.forest.child[state.node, action]))
+
+    def over(self, state: ForestState) -> Array:
+        return jnp.all(self.forest.child[state.node] < 0)
+
+    def score(self, state: ForestState) -> Array:
+        return self.forest.score[state.node]
+
+    def observe(self, state: ForestState) -> Array:
+        return state.node.astype(jnp.float32)
+
+    def action_name(self, state: ForestState, action: int) -> str:
+        return str(action)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Lookup:
+    """The row of a table for each state."""
+
+    def __call__(self, table: Array, states: ForestState) -> Array:
+        return table[states.node]
+
+
+def forest_evaluator(forest: Forest) -> Evaluator:
+    return Evaluator(Partial(_Lookup(), forest.value), Partial(_Lookup(), forest.scores))
+
+
+def grow(seed: int) -> Forest:
+    """A random forest. From tree to tree differ: how bushy and deep it is, how soon games end, and how many ties there are."""
+    rng = np.random.default_rng(seed)
+    total = TREES * NODES
+    child = np.full((total, ACTIONS), -1, np.int32)
+    value, scores = np.zeros(total, np.float32), np.zeros((total, ACTIONS), np.float32)
+    score = np.zeros(total, np.float32)
+    for first in range(0, total, NODES):
+        bushy = rng.dirichlet(np.ones(MOVES))  # how likely 1, 2, ... MOVES children are
+        ends, depth_first = rng.choice([0.0, 0.1, 0.4]), rng.choice([0.1, 0.9])
+        used, tips = 1, [first]
+        while tips:
+            tip = tips.pop(-1 if rng.random() < depth_first else int(rng.integers(len(tips))))
+            count = 0 if rng.random() < ends else 1 + int(rng.choice(MOVES, p=bushy))
+            count = min(count, NODES - used)
+            actions = np.sort(rng.permutation(ACTIONS)[:count])
+            child[tip, actions] = first + used + rng.permutation(count)
+            tips += [int(node) for node in child[tip, actions]]
+            used += count
+        levels = rng.choice([1, 2, 4, 1000])  # the fewer, the more ties
+        here = slice(first, first + NODES)
+        value[here] = np.round(rng.uniform(-levels, levels, NODES)) / levels
+        scores[here] = np.round(rng.uniform(-levels, levels, (NODES, ACTIONS))) / levels
+        score[here] = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], NODES, p=[0.3, 0.1, 0.2, 0.1, 0.3])
+    score[(child >= 0).any(axis=1)] = 0
+    return Forest(child, rng.integers(0, 2, total, dtype=np.int32), score, value, scores)
+
+
+@dataclasses.dataclass(frozen=True)
+class ForestRules:
+    """The same game in plain Python, for the reference searches; a position is the number of a node."""
+
+    forest: Forest
+
+    def moves(self, node: int) -> list[int]:
+        return [action for action in range(ACTIONS) if self.forest.child[node][action] >= 0]
+
+    def step(self, node: int, action: int) -> int:
+        return int(self.forest.child[node][action])
+
+    def over(self, node: int) -> bool:
+        return not self.moves(node)
+
+    def score(self, node: int) -> np.float32:
+        return self.forest.score[node]
+
+    def player(self, node: int) -> int:
+        return int(self.forest.player[node])
+
+    def value(self, node: int) -> np.float32:
+        return self.forest.value[node]
+
+    def scores(self, node: int) -> np.ndarray:
+        return self.forest.scores[node]
+
+    def same(self, node: int, state: ForestState) -> bool:
+        return node == int(state.node)
+
+    def position(self, state: ForestState) -> int:
+        return int(state.node)
+
+
+def on_device(forest: Forest) -> Forest:
+    return jax.tree.map(jnp.asarray, forest)

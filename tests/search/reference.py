@@ -1,0 +1,180 @@
+"""The searches again, slow and obvious, in plain Python: what the fast ones must equal."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import heapq
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import Partial
+
+from beamzero.games import Game, State
+from beamzero.search.evaluator import Evaluator
+
+Position = Any
+
+
+class Rules(Protocol):
+    """A game and an evaluator, one position at a time."""
+
+    def moves(self, position: Position) -> list[int]: ...
+    def step(self, position: Position, action: int) -> Position: ...
+    def over(self, position: Position) -> bool: ...
+    def score(self, position: Position) -> np.float32: ...  # for side 0
+    def player(self, position: Position) -> int: ...
+    def value(self, position: Position) -> np.float32: ...  # V, for the side to move
+    def scores(self, position: Position) -> np.ndarray: ...  # Q, for the side to move
+
+
+# --- Algorithm 1 of the PROBS paper ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Node:
+    state: Position
+    depth: int
+    parent: int | None = None  # its place in the tree
+    action: int | None = None  # the move that led here
+    done: bool = False
+    value: np.float32 | None = None  # for the side that moved here: the paper's minus tree[i].value
+    proven: bool = False
+    children: list[int] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Beam:
+    tree: list[Node]
+    expanded: list[int]  # places in the tree, in the order of expansion
+    evaluations: int
+
+    @property
+    def q_values(self) -> dict[int, np.float32]:
+        return {self.tree[child].action: self.tree[child].value for child in self.tree[0].children}
+
+    @property
+    def line(self) -> list[int]:
+        """The best child of the best child, and so on; the first of equal ones."""
+        moves, node = [], self.tree[0]
+        while node.children:
+            node = max((self.tree[child] for child in node.children), key=lambda child: child.value)
+            moves.append(node.action)
+        return moves
+
+
+def beam_search(rules: Rules, root: Position, expand: int, depth: int, strict: bool = False) -> Beam:
+    """Lines 1 to 40 of the listing. Three things are ours:
+
+    - values are kept for the side that moved to a node, so a sign turns where the side changes, not at each ply;
+    - V is asked when a child is made, not in the end (that changes only how often: `evaluations`);
+    - `strict` keeps leaves within `depth`: nothing is put on the beam whose children would lie deeper.
+    """
+    tree = [Node(root, depth=0)]
+    expanded: list[int] = []
+    evaluations = 0
+    beam: list[tuple[float, int]] = []  # a heap gives the smallest: least minus priority, then first made
+    if not rules.over(root):
+        heapq.heappush(beam, (-np.inf, 0))
+    for _ in range(expand):
+        if not beam:
+            break
+        _, place = heapq.heappop(beam)
+        node = tree[place]
+        expanded.append(place)
+        asks_q = False
+        for action in rules.moves(node.state):
+            child = Node(rules.step(node.state, action), node.depth + 1, place, action)
+            node.children.append(len(tree))
+            tree.append(child)
+            if rules.over(child.state):
+                side = 1 if rules.player(node.state) == 0 else -1
+                child.done, child.value, child.proven = True, np.float32(side * rules.score(child.state)), True
+            else:
+                evaluations += 1
+                can_go_on = child.depth < depth if strict else node.depth < depth
+                if can_go_on:
+                    asks_q |= node.depth > 0
+                    priority = np.inf if node.depth == 0 else float(rules.scores(node.state)[action])
+                    heapq.heappush(beam, (-priority, len(tree) - 1))
+        evaluations += asks_q
+
+    for node in reversed(tree[1:]):
+        if node.value is not None:
+            continue
+        same_side = rules.player(node.state) == rules.player(tree[node.parent].state)
+        if not node.children:
+            own = rules.value(node.state)
+        else:
+            children = [tree[child] for child in node.children]
+            own = max(child.value for child in children)
+            node.proven = all(child.proven for child in children) or any(
+                child.proven and child.value == 1 for child in children
+            )
+        node.value = np.float32(own if same_side else -own)
+    return Beam(tree, expanded, evaluations)
+
+
+# --- exhaustive search -----------------------------------------------------------------------------------------------
+
+
+def negamax(rules: Rules, position: Position, depth: int) -> float:
+    """The value for the side to move when it looks `depth` plies ahead; what lies beyond counts 0."""
+    if depth == 0:
+        return 0.0
+    return max(move_values(rules, position, depth).values())
+
+
+def move_values(rules: Rules, position: Position, depth: int) -> dict[int, float]:
+    """The value of each move for the side to move."""
+    values = {}
+    for action in rules.moves(position):
+        after = rules.step(position, action)
+        if rules.over(after):
+            values[action] = float(rules.score(after)) * (1 if rules.player(position) == 0 else -1)
+        else:
+            sign = 1 if rules.player(after) == rules.player(position) else -1
+            values[action] = sign * negamax(rules, after, depth - 1)
+    return values
+
+
+# --- any game, one position at a time --------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scramble:
+    """Numbers in [-1, 1] that look random but depend only on the seed and the state: one, or `width` of them.
+
+    They come in `levels` steps on either side of 0, so that there are ties, and by whole-number arithmetic, so that no
+    batch size changes a bit of them.
+    """
+
+    width: int | None = None
+    levels: int = 8
+
+    def __call__(self, seed: Array, states: State) -> Array:
+        def one(state: State) -> Array:
+            parts = jnp.concatenate([jnp.ravel(leaf).astype(jnp.uint32) for leaf in jax.tree.leaves(state)])
+            mixed = seed * jnp.uint32(2654435761)
+            for i in range(parts.shape[0]):
+                mixed = (mixed ^ parts[i]) * jnp.uint32(2246822519)
+                mixed ^= mixed >> jnp.uint32(13)
+            mixed += jnp.arange(self.width or 1, dtype=jnp.uint32) * jnp.uint32(3266489917)
+            mixed = (mixed ^ mixed >> jnp.uint32(15)) * jnp.uint32(668265263)
+            steps = (mixed >> jnp.uint32(8)) % jnp.uint32(2 * self.levels + 1)
+            return (steps.astype(jnp.float32) - self.levels) / self.levels
+
+        numbers = jax.vmap(one)(states)
+        return numbers[:, 0] if self.width is None else numbers
+
+
+def scrambled_evaluator(game: Game, seed: int) -> Evaluator:
+    seeds = jnp.uint32(2 * seed), jnp.uint32(2 * seed + 1)
+    return Evaluator(Partial(_Scramble(), seeds[0]), Partial(_Scramble(game.num_actions), seeds[1]))
+
+
+class _Look(static_answers := object):
+    pass
