@@ -98,7 +98,12 @@ def test_what_is_not_a_number_reads_back_too():
 
 @pytest.mark.parametrize(
     ("text", "kind", "wanted"),
-    [("x", int, "a whole number"), ("1.5", int, "a whole number"), ("x", float, "a number"), ("yes", bool, "true or false")],
+    [
+        ("x", int, "a whole number"),
+        ("1.5", int, "a whole number"),
+        ("x", float, "a number"),
+        ("yes", bool, "true or false"),
+    ],
 )
 def test_a_value_of_another_type_is_told_what_it_must_be(text, kind, wanted):
     with pytest.raises(BadInput) as caught:
@@ -107,5 +112,8 @@ def test_a_value_of_another_type_is_told_what_it_must_be(text, kind, wanted):
 
 
 def test_an_unknown_name_is_told_the_nearest_and_all():
-    assert str(unknown("game", "ches", ["go", "chess"])) == "unknown game 'ches'; did you mean chess? (there are: chess, go)"
+    assert (
+        str(unknown("game", "ches", ["go", "chess"]))
+        == "unknown game 'ches'; did you mean chess? (there are: chess, go)"
+    )
     assert str(unknown("game", "xyz", ["go", "chess"])) == "unknown game 'xyz' (there are: chess, go)"

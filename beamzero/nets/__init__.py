@@ -18,7 +18,7 @@ from beamzero.nets.architectures import MLP, Conv, NetSettings, ResNet
 from beamzero.search.evaluator import Evaluator
 from beamzero.spec import parse, parse_options, unknown
 
-__all__ = ["NETS", "Net", "Weights", "make_evaluator", "make_net"]
+__all__ = ["NETS", "Net", "Weights", "compute_dtype", "count_parameters", "make_evaluator", "make_net"]
 
 NETS: dict[str, type[NetSettings]] = {net.name: net for net in (Conv, MLP, ResNet)}
 
@@ -70,6 +70,13 @@ class Net:
     def __call__(self, weights: Weights, states: State) -> Array:
         """The same for a batch of states."""
         return self.on_observations(weights, jax.vmap(self.game.observe)(states))
+
+
+def compute_dtype(precision: str) -> str:
+    """What nets compute in: `precision`, where "auto" means bfloat16 on a GPU and float32 elsewhere."""
+    if precision != "auto":
+        return precision
+    return "bfloat16" if jax.default_backend() == "gpu" else "float32"
 
 
 def make_evaluator(value_net: Net, value_weights: Weights, q_net: Net, q_weights: Weights) -> Evaluator:

@@ -1,0 +1,88 @@
+"""Players, and how a text names one.
+
+- ``random``: any legal move;
+- ``lookahead:2`` (also ``two_step_lookahead``): sees wins and losses within so many plies;
+- ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
+- ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
+- ``probs:RUN,checkpoint=best``: another checkpoint of a run than the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.trained import load_trained
+from beamzero.search.beam import BeamSearch
+from beamzero.search.evaluator import Search, zero_evaluator
+from beamzero.search.minimax import Lookahead
+from beamzero.search.simple import AnyMove, OneLook
+from beamzero.spec import Spec, convert, parse, unknown
+
+__all__ = ["AGENTS", "Player", "SearchPlayer", "make_player"]
+
+
+def make_player(name: str, game: Game) -> Player:
+    """The player that `name` names, for one game."""
+    spec = parse(name)
+    head = spec.head
+    if head in _STEPS:
+        spec = Spec("lookahead", (*spec.arguments, _STEPS[head]), spec.options)
+    if spec.head not in AGENTS:
+        raise unknown("agent", spec.head, [*AGENTS, *_STEPS])
+    return AGENTS[spec.head](name.strip(), spec, game)
+
+
+_STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}
+
+
+def _random(name: str, spec: Spec, game: Game) -> Player:
+    _take(spec, name, "", {})
+    return SearchPlayer(name, game, AnyMove(), zero_evaluator(game), deterministic=False)
+
+
+def _lookahead(name: str, spec: Spec, game: Game) -> Player:
+    argument, options = _take(spec, name, "depth", {"depth": int})
+    depth = options.get("depth", argument)
+    if depth is None:
+        raise BadInput(f"{name} needs a depth, such as lookahead:2")
+    search = Lookahead(convert(depth, int, f"{name}: depth") if isinstance(depth, str) else depth)
+    return SearchPlayer(name, game, search, zero_evaluator(game), deterministic=False)
+
+
+def _probs(name: str, spec: Spec, game: Game) -> Player:
+    kinds = {"path": str, "checkpoint": str, "expand": int, "depth": int, "strict": bool}
+    argument, options = _take(spec, name, "path", kinds)
+    path = options.get("path", argument)
+    if not path:
+        raise BadInput(f"{name} needs an agent, such as probs:runs/connect_four or probs:agent.safetensors")
+    search: Search = OneLook()
+    if "expand" in options:
+        search = BeamSearch(options["expand"], options.get("depth", 99), options.get("strict", False))
+    elif "depth" in options or "strict" in options:
+        raise BadInput(f"{name}: depth and strict belong to a search; give expand=NODES as well")
+    trained = load_trained(path, game, options.get("checkpoint", "last"))
+    return SearchPlayer(name, game, search, trained.evaluator)
+
+
+AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
+    "random": _random,
+    "lookahead": _lookahead,
+    "probs": _probs,
+}
+
+
+def _take(spec: Spec, name: str, argument: str, kinds: Mapping[str, type]) -> tuple[str | None, dict]:
+    """The one argument without a key, if `argument` names it and it is there, and the options as values."""
+    if len(spec.arguments) > (1 if argument else 0):
+        allowed = f"{spec.head}:{argument.upper()}" if argument else spec.head
+        raise BadInput(f"cannot read {spec.arguments[-1]!r} in the agent {name!r}: write {allowed}")
+    for key in spec.options:
+        if key not in kinds:
+            raise BadInput(f"{spec.head} has no option {key!r} (it has: {', '.join(kinds) or 'none'})")
+    options = {key: convert(value, kinds[key], f"{name}: {key}") for key, value in spec.options.items()}
+    if spec.arguments and argument in options:
+        raise BadInput(f"{argument} is given twice in {name!r}")
+    return (spec.arguments[0] if spec.arguments else None), options

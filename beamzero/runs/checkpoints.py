@@ -99,8 +99,12 @@ class Checkpoints:
             sync_folder(self.folder)
             self._prune(step)
 
-    def restore(self, like: Any, step: int | None = None, warn: Callable[[str], object] = warnings.warn) -> Restored:
+    def restore(
+        self, like: Any, step: int | None = None, warn: Callable[[str], object] = warnings.warn, part: bool = False
+    ) -> Restored:
         """The newest checkpoint that is whole, bit for bit, in the structure of `like`; or exactly `step`, if given.
+
+        With `part`, `like` may be a part of the tree that was saved.
 
         Every file's SHA-256 is checked before orbax reads it. What is damaged is reported through `warn` in one line,
         and the one before it is used. Where `like` has a jax array (or a ShapeDtypeStruct), so has the result.
@@ -113,9 +117,9 @@ class Checkpoints:
             damage = _damage(found)
             if not damage:
                 manifest = _read_manifest(found)
-                check_fit(manifest["leaves"], like, f"checkpoint {found.step} in {self.folder}")
+                check_fit(manifest["leaves"], like, f"checkpoint {found.step} in {self.folder}", part)
                 try:
-                    tree = read_tree(found.folder / TREE, like)
+                    tree = read_tree(found.folder / TREE, like, manifest["leaves"])
                 except Exception as error:  # whole, yet unreadable: written by an orbax that this one does not know
                     damage = [f"{TREE}: {reason(error)}"]
                 else:

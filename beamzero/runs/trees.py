@@ -14,8 +14,9 @@ from beamzero.errors import BadInput
 
 
 def named_leaves(tree: Any) -> dict[str, Any]:
-    """The leaves by their path in the tree, in the tree's order."""
-    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]}
+    """The leaves by their path in the tree, in the tree's order; a tree that is one array is called ``array``."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {jax.tree_util.keystr(path) or "array": leaf for path, leaf in leaves}
 
 
 def describe(leaf: Any) -> str:
@@ -24,13 +25,13 @@ def describe(leaf: Any) -> str:
     return f"{shaped.dtype}[{','.join(map(str, shaped.shape))}]"
 
 
-def check_fit(saved: dict[str, str], like: Any, where: str) -> None:
-    """The checkpoint has the leaves of `like`, with the same dtypes and shapes."""
+def check_fit(saved: dict[str, str], like: Any, where: str, part: bool = False) -> None:
+    """The checkpoint has the leaves of `like`, with the same dtypes and shapes; and no others, unless `part`."""
     wanted = {name: describe(leaf) for name, leaf in named_leaves(like).items()}
-    for name in [*wanted, *saved]:
+    for name in wanted if part else [*wanted, *saved]:
         if saved.get(name) != wanted.get(name):
             there, here = saved.get(name, "absent"), wanted.get(name, "absent")
-            raise BadInput(f"{where} does not fit: {name or 'the array'} is {there} there, but {here} in this run")
+            raise BadInput(f"{where} does not fit: {name} is {there} there, but {here} in this run")
 
 
 def write_tree(folder: Path, arrays: dict[str, np.ndarray]) -> None:
@@ -40,11 +41,13 @@ def write_tree(folder: Path, arrays: dict[str, np.ndarray]) -> None:
         _orbax().save(folder / "arrays", stored)
 
 
-def read_tree(folder: Path, like: Any) -> Any:
+def read_tree(folder: Path, like: Any, saved: dict[str, str]) -> Any:
+    """The leaves of `like`, out of those that were `saved`, as `describe` names them."""
     import orbax.checkpoint as ocp
 
     leaves = named_leaves(like)
-    stored = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name, leaf in leaves.items() if np.size(leaf)}
+    # orbax wants all that it wrote to be asked for
+    stored = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name, kind in saved.items() if not _is_empty(kind)}
     arrays = _orbax().restore(folder / "arrays", args=ocp.args.PyTreeRestore(restore_args=stored)) if stored else {}
     placed = []
     for name, leaf in leaves.items():
@@ -53,6 +56,10 @@ def read_tree(folder: Path, like: Any) -> Any:
             raise ValueError(f"{name} is {describe(array)}, not the {describe(leaf)} that was saved")
         placed.append(_place(array, leaf))
     return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(like), placed)
+
+
+def _is_empty(description: str) -> bool:
+    return "0" in description.partition("[")[2].rstrip("]").split(",")
 
 
 def _place(array: np.ndarray, leaf: Any) -> Any:

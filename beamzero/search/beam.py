@@ -243,10 +243,15 @@ def best_child(value: Array, proven: Array, count: Array, sign: Array) -> tuple[
     return sign * best, won | jnp.all(proven | ~listed, axis=1)
 
 
+_back_up = jax.jit(back_up, static_argnums=0)
+"""For callers on the host: a loop that is not compiled would be traced and compiled at each call."""
+
+
 def best_line(game: Game, tree: Tree, root: int = 0) -> list[int]:
     """The moves that the tree of one root expects, on the host: the best child of the best child, and so on."""
-    value, _ = (np.asarray(x) for x in back_up(game, tree))
-    expanded_as = {int(slot): e for e, slot in enumerate(np.asarray(tree.slot[root])) if e < int(tree.done)}
+    tree, value = jax.device_get((tree, _back_up(game, tree)[0]))
+    # A row that has nothing left to expand while others go on still gets entries, of no children.
+    expanded_as = {int(slot): e for e, slot in enumerate(tree.slot[root]) if tree.count[root, e] > 0}
     line, e = [], 0
     while e is not None and int(tree.count[root, e]) > 0:
         first, count = e * game.max_moves, int(tree.count[root, e])

@@ -35,7 +35,7 @@ class ProbsSettings:
     drop_ratio: float = 0.0
     """Share of the remembered states left out of each pass at random, against overfitting."""
 
-    temperature: float = 1.0
+    temperature: float = 0.1
     """Self-play draws moves from softmax(Q / temperature)."""
     sampled_moves: int = 0
     """Draw only this many first moves of a game and then play the best one; 0 draws every move."""
@@ -44,7 +44,7 @@ class ProbsSettings:
     noise_alpha: float = 0.5
     """alpha of the Dirichlet noise."""
 
-    expand: int = 100
+    expand: int = 10
     """E: nodes that the beam search expands."""
     depth: int = 99
     """M: depth limit of the beam search, as in the paper: leaves lie up to M + 1 plies down."""
@@ -53,9 +53,9 @@ class ProbsSettings:
     search_batch: int = 1024
     """Beam searches that run side by side; more needs more memory."""
 
-    value_net: str = "conv:channels=32-64,dense=160-112"
+    value_net: str = "mlp:width=128,depth=3"
     """The net V, such as mlp:width=256,depth=3."""
-    q_net: str = "conv:channels=32-64,dense=160-112"
+    q_net: str = "mlp:width=256,depth=3"
     """The net Q."""
     precision: str = "auto"
     """What nets compute in: float32, bfloat16, or auto (bfloat16 on a GPU, float32 on a CPU)."""
@@ -63,7 +63,7 @@ class ProbsSettings:
     """Learning rate of V (Adam)."""
     q_learning_rate: float = 0.003
     """Learning rate of Q (Adam)."""
-    final_learning_rate: float = 1.0
+    final_learning_rate: float = 0.05
     """Share of the learning rates that is left at the end; they fall along a cosine. 1 keeps them constant."""
     value_batch_size: int = 128
     """Minibatch of V."""
@@ -73,7 +73,7 @@ class ProbsSettings:
     """Passes over the remembered states for V."""
     q_passes: int = 1
     """Passes over the searched states for Q."""
-    symmetry: bool = False
+    symmetry: bool = True
     """Show the nets a random one of each state's mirror images and rotations, where the game has them."""
 
     rate_every: int = 1
@@ -136,9 +136,9 @@ _RANGES: dict[str, tuple[float, float]] = {
 }
 
 CHANGEABLE = {
-    "iterations", "rate_every", "rate_games", "rate_against", "anchor_games", "checkpoint_every", "keep_checkpoints",
+    "rate_every", "rate_games", "rate_against", "anchor_games", "checkpoint_every", "keep_checkpoints",
 }  # fmt: skip
-"""What may differ when a run is resumed: how long it goes on and how it is measured, not what it learns."""
+"""What may differ when a run is resumed: how it is measured and saved, not what it learns."""
 
 
 def describe_settings(kind: type = ProbsSettings) -> list[tuple[str, Any, str]]:

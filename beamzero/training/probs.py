@@ -13,7 +13,7 @@ from jax import Array
 
 from beamzero.errors import RunStopped
 from beamzero.games import Game
-from beamzero.nets import Net, make_evaluator, make_net
+from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import Evaluator
 from beamzero.training.config import ProbsSettings
@@ -30,11 +30,19 @@ class ProbsState(NamedTuple):
     value: Learner
     q: Learner
 
+    def as_tree(self) -> dict[str, Any]:
+        """As plain dicts, which is how it lies on disk."""
+        return {"value": self.value._asdict(), "q": self.q._asdict()}
 
-class Report(Protocol):
-    """Told what an iteration is doing."""
+    @classmethod
+    def from_tree(cls, tree: dict[str, Any]) -> ProbsState:
+        return cls(Learner(**tree["value"]), Learner(**tree["q"]))
 
-    def __call__(self, phase: str, done: int, total: int) -> None: ...
+
+class Phase(Protocol):
+    """Told how far a phase of the iteration is."""
+
+    def __call__(self, name: str, done: int, total: int) -> None: ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,9 +62,7 @@ class Probs:
 
     @property
     def _dtype(self) -> str:
-        if self.settings.precision != "auto":
-            return self.settings.precision
-        return "bfloat16" if jax.default_backend() == "gpu" else "float32"
+        return compute_dtype(self.settings.precision)
 
     def init(self, key: Array) -> ProbsState:
         """Two nets with random weights."""
@@ -66,7 +72,7 @@ class Probs:
     def evaluator(self, state: ProbsState) -> Evaluator:
         return make_evaluator(self.value_net, state.value.weights, self.q_net, state.q.weights)
 
-    def iterate(self, state: ProbsState, iteration: int, key: Array, report: Report) -> tuple[ProbsState, dict[str, Any]]:
+    def iterate(self, state: ProbsState, iteration: int, key: Array, report: Phase) -> tuple[ProbsState, dict[str, Any]]:
         """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget."""
         settings = self.settings
         play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)

@@ -1,4 +1,4 @@
-"""Thousands of random moves, played here and in OpenSpiel: the same moves are legal, the same side moves, the same wins."""
+"""Thousands of random moves, played here and in OpenSpiel: the same are legal, the same side moves, the same wins."""
 
 from __future__ import annotations
 

@@ -281,7 +281,9 @@ def offer(monkeypatch):
             return thing
 
         points = [SimpleNamespace(name=name, load=lambda thing=thing: load(thing)) for name, thing in games.items()]
-        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points if group == "beamzero.games" else [])
+        monkeypatch.setattr(
+            importlib.metadata, "entry_points", lambda group: points if group == "beamzero.games" else []
+        )
 
     return install
 

@@ -87,7 +87,7 @@ def forest_evaluator(forest: Forest) -> Evaluator:
 
 
 def grow(seed: int) -> Forest:
-    """A random forest. From tree to tree differ: how bushy and deep it is, how soon games end, and how many ties there are."""
+    """A random forest. Its trees differ in how bushy and deep they are, how soon games end, and how many ties there are."""
     rng = np.random.default_rng(seed)
     total = TREES * NODES
     child = np.full((total, ACTIONS), -1, np.int32)
@@ -140,9 +140,6 @@ class ForestRules:
 
     def scores(self, node: int) -> np.ndarray:
         return self.forest.scores[node]
-
-    def same(self, node: int, state: ForestState) -> bool:
-        return node == int(state.node)
 
     def position(self, state: ForestState) -> int:
         return int(state.node)

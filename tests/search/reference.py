@@ -29,6 +29,7 @@ class Rules(Protocol):
     def player(self, position: Position) -> int: ...
     def value(self, position: Position) -> np.float32: ...  # V, for the side to move
     def scores(self, position: Position) -> np.ndarray: ...  # Q, for the side to move
+    def position(self, state: State) -> Position: ...  # the position that a state of the game stands for
 
 
 # --- Algorithm 1 of the PROBS paper ----------------------------------------------------------------------------------
@@ -129,7 +130,8 @@ def negamax(rules: Rules, position: Position, depth: int) -> float:
 
 
 def move_values(rules: Rules, position: Position, depth: int) -> dict[int, float]:
-    """The value of each move for the side to move."""
+    """The value of each move for the side to move, looking at least one ply ahead."""
+    assert depth >= 1
     values = {}
     for action in rules.moves(position):
         after = rules.step(position, action)
@@ -176,5 +178,56 @@ def scrambled_evaluator(game: Game, seed: int) -> Evaluator:
     return Evaluator(Partial(_Scramble(), seeds[0]), Partial(_Scramble(game.num_actions), seeds[1]))
 
 
-class _Look(static_answers := object):
-    pass
+@functools.partial(jax.jit, static_argnums=0)
+def _look(game: Game, evaluator: Evaluator, state: State) -> dict[str, Any]:
+    """All that a search may ask of one state."""
+    moves, count = game.moves(state)
+    alone = jax.tree.map(lambda x: x[None], state)
+    return {
+        "moves": moves,
+        "count": count,
+        "children": jax.vmap(game.step, (None, 0))(state, moves),
+        "over": game.over(state),
+        "score": game.score(state),
+        "player": game.player(state),
+        "value": evaluator.value(alone)[0],
+        "scores": evaluator.scores(alone)[0],
+    }
+
+
+class GameRules:
+    """The rules of any game; a position is its state as bytes, and each is looked at once."""
+
+    def __init__(self, game: Game, evaluator: Evaluator) -> None:
+        self.game, self.evaluator = game, evaluator
+        self._seen: dict[bytes, dict[str, Any]] = {}
+
+    def position(self, state: State) -> bytes:
+        state = jax.tree.map(np.asarray, state)
+        key = b"".join(leaf.tobytes() for leaf in jax.tree.leaves(state))
+        if key not in self._seen:
+            self._seen[key] = jax.device_get(_look(self.game, self.evaluator, state))
+        return key
+
+    def moves(self, position: bytes) -> list[int]:
+        seen = self._seen[position]
+        return [] if seen["over"] else [int(move) for move in seen["moves"][: seen["count"]]]
+
+    def step(self, position: bytes, action: int) -> bytes:
+        slot = self.moves(position).index(action)
+        return self.position(jax.tree.map(lambda x: x[slot], self._seen[position]["children"]))
+
+    def over(self, position: bytes) -> bool:
+        return bool(self._seen[position]["over"])
+
+    def score(self, position: bytes) -> np.float32:
+        return self._seen[position]["score"]
+
+    def player(self, position: bytes) -> int:
+        return int(self._seen[position]["player"])
+
+    def value(self, position: bytes) -> np.float32:
+        return self._seen[position]["value"]
+
+    def scores(self, position: bytes) -> np.ndarray:
+        return self._seen[position]["scores"]

@@ -1,0 +1,76 @@
+"""Ratings from games: everyone against everyone, or one agent against opponents whose ratings are known."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+from beamzero.arena.battle import Battle, battle
+from beamzero.arena.rating import Rating, rate, rate_against
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.players.player import Player
+
+Told = Callable[[str, int, int], None]
+"""Told which battle is being played, and how many of its games are finished, of how many."""
+
+
+def round_robin(
+    game: Game, players: Sequence[Player], games: int, random_plies: int, seed: int, told: Told | None = None
+) -> dict[tuple[str, str], Battle]:
+    """A battle of `games` games for every two players."""
+    names = [player.name for player in players]
+    if len(set(names)) < len(names):
+        raise BadInput(f"an agent is named twice: {' '.join(names)}")
+    battles = {}
+    for number, (one, other) in enumerate(itertools.combinations(players, 2)):
+        progress = _progress(told, f"{one.name} v {other.name}")
+        battles[one.name, other.name] = battle(game, one, other, games, random_plies, _battle_seed(seed, number), progress)
+    return battles
+
+
+def rate_players(battles: Mapping[tuple[str, str], Battle], names: Sequence[str], anchor: str, seed: int) -> list[Rating]:
+    """Elo of everyone in a round robin; the anchor is 1000."""
+    return rate(names, {pair: played.pair_scores for pair, played in battles.items()}, anchor, seed)
+
+
+def measure_anchors(
+    game: Game, players: Sequence[Player], games: int, seed: int, told: Told | None = None
+) -> dict[str, float]:
+    """The ratings of fixed opponents, the first of them 1000. One that has only a bound counts as that bound."""
+    names = [player.name for player in players]
+    if len(players) == 1:
+        return {names[0]: 1000.0}
+    ratings = rate_players(round_robin(game, players, games, 2, seed, told), names, names[0], seed)
+    known = {}
+    for rating in ratings:
+        value = next((x for x in (rating.elo, rating.low, rating.high) if x is not None), None)
+        if value is not None:
+            known[rating.agent] = float(value)
+    return known
+
+
+def rate_against_anchors(
+    game: Game,
+    player: Player,
+    opponents: Sequence[Player],
+    anchors: Mapping[str, float],
+    games: int,
+    seed: int,
+    told: Told | None = None,
+) -> tuple[Rating, dict[str, Battle]]:
+    """One player's Elo from `games` games against each opponent, whose ratings stand fixed; and the battles."""
+    battles = {}
+    for number, opponent in enumerate(opponents):
+        progress = _progress(told, f"{player.name} v {opponent.name}")
+        battles[opponent.name] = battle(game, player, opponent, games, 2, _battle_seed(seed, number), progress)
+    scores = {name: played.pair_scores for name, played in battles.items() if name in anchors}
+    return rate_against({name: anchors[name] for name in scores}, scores, seed, agent=player.name), battles
+
+
+def _battle_seed(seed: int, number: int) -> int:
+    return (seed * 1000 + number) % 2**31
+
+
+def _progress(told: Told | None, title: str) -> Callable[[int, int], None] | None:
+    return None if told is None else lambda done, total: told(title, done, total)

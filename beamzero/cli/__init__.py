@@ -1,0 +1,54 @@
+"""The command line. Wrong input gets one line and exit status 2; a traceback is a bug."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from beamzero.cli import lists, measure, play, train
+from beamzero.cli.common import err
+from beamzero.compiler import keep_compiled_code
+from beamzero.errors import BadInput, RunStopped
+
+app = typer.Typer(
+    help="Train, measure and play agents for two-player board games.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for module in (lists, train, measure, play):
+    module.register(app)
+
+# typer carries click inside in some versions and beside it in others; the class is the same.
+_ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status."""
+    keep_compiled_code()
+    try:
+        status = app(args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False, prog_name="beamzero")
+        return status if isinstance(status, int) else 0
+    except BadInput as error:
+        return _fail(str(error), 2)
+    except RunStopped as error:
+        return _fail(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # Whoever read our output has gone; python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if isinstance(error, _ClickException):
+            message = error.format_message().rstrip(".")
+            return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)
+        raise
+
+
+def _fail(message: str, status: int) -> int:
+    err.print("beamzero: " + " ".join(message.split()), style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
+    return status

@@ -1,0 +1,45 @@
+"""What an agent thinks of a position."""
+
+from __future__ import annotations
+
+import jax
+from rich.text import Text
+
+from beamzero.cli.board import draw_board, draw_values, in_colour, side_text
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
+from beamzero.cli.measure import play_moves
+from beamzero.errors import BadInput
+from beamzero.games import Game, State, make_game
+from beamzero.players import make_player
+from beamzero.players.analysis import Analysis, analyse
+
+
+def analyse_command(game: GameName, agent: AgentName, moves: Moves = "", seed: Seed = 0, json: AsJson = False) -> None:
+    """Show what an agent thinks of a position: the value of each legal move, and the line it expects."""
+    rules = make_game(game)
+    player = make_player(agent, rules)
+    state = play_moves(rules, moves)
+    if bool(rules.over(state)):
+        raise BadInput(f"the game is over: {rules.outcome_reason(state)}")
+    with err.status("thinking (the first time, compiling takes a while)"):
+        analysis = analyse(rules, player, state, jax.random.key(seed))
+    if json:
+        rows = [{"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven} for m in analysis.moves]
+        return print_json(
+            {
+                "game": rules.spec, "agent": agent, "value": analysis.value, "best": analysis.best,
+                "line": analysis.line, "nodes": analysis.nodes, "moves": rows,
+            }
+        )  # fmt: skip
+    _show(rules, state, analysis)
+    return None
+
+
+def _show(game: Game, state: State, analysis: Analysis) -> None:
+    colour = in_colour(out)
+    side = side_text(game, state, int(game.player(state)), colour)
+    out.print(draw_board(game, state, None, int(game.seat(state)), colour), "", sep="\n")
+    out.print(Text.assemble(" ", side, f" to move, value {analysis.value:+.2f} for that side"))
+    out.print("", draw_values(analysis.moves, policy=True), "", sep="\n")
+    out.print(Text.assemble(" best line  ", (" ".join(analysis.line), "bold")), soft_wrap=True)
+    out.print(f" {analysis.nodes:,} position{'s' if analysis.nodes > 1 else ''} searched", style="dim")

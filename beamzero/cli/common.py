@@ -1,0 +1,42 @@
+"""What every command shares: results for people or as JSON, progress on stderr, options by one name."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+out = Console(highlight=False)
+"""Results."""
+
+err = Console(stderr=True, highlight=False)
+"""Messages and progress."""
+
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game, such as connect_four or connect_four:rows=7.")]
+AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent, such as lookahead:2 or probs:runs/connect_four.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; messages go to stderr.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same result.")]
+Moves = Annotated[str, typer.Option(help="Moves to play first, separated by commas.")]
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    print(json.dumps(result))
+
+
+@contextlib.contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr; the function it gives takes what is being done, how much is done, and of how much."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(title, total=None)
+
+        def update(title: str, done: int, total: int) -> None:
+            bar.update(task, description=title, completed=done, total=total)
+
+        yield update

@@ -1,0 +1,110 @@
+"""How a training run looks in the terminal: a live line of progress, or plain lines where stdout is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from rich.console import Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from beamzero.cli.common import err
+from beamzero.cli.lists import elo_text
+from beamzero.training.report import Report
+
+_FIRST_TIME = "compiling (only the first time)"
+
+
+class TrainingDisplay(Report):
+    """Iteration, phase, games/s, searched states/s, losses, last rating, time left."""
+
+    def __init__(self) -> None:
+        self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
+        self._bars = Progress(
+            TextColumn("{task.description:<28}"), BarColumn(bar_width=36), MofNCompleteColumn(), TimeElapsedColumn(), console=err
+        )
+        self._run = self._bars.add_task("iterations", total=None)
+        self._phase = self._bars.add_task("starting", total=None)
+        self._figures: Table | Text = Text("")
+        self._seen: set[str] = set()
+        self._rating: Mapping[str, Any] | None = None
+        self._title, self._total = "", 0
+        self._recent: list[float] = []
+        self._last = time.monotonic()
+
+    def __enter__(self) -> TrainingDisplay:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live is not None:
+            self._bars.remove_task(self._phase)
+            self._draw()
+            self._live.stop()
+
+    def begin(self, title: str, done: int, total: int) -> None:
+        self._title, self._total = title, total
+        self._bars.update(self._run, description=title, completed=done, total=total)
+        self._last = time.monotonic()
+        if self._live is None:
+            err.print(f"{title}: {total} iterations" + (f", going on after {done}" if done else ""))
+        self._draw()
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        if done == 0 and name not in self._seen and name not in ("saving",):
+            self._seen.add(name)
+            self._bars.update(self._phase, description=f"{name}, {_FIRST_TIME}", completed=done, total=None)
+        elif done or name in self._seen:
+            self._bars.update(self._phase, description=name, completed=done, total=total if total > 1 else None)
+        self._draw()
+
+    def iteration(self, record: Mapping[str, Any]) -> None:
+        now = time.monotonic()
+        self._recent = [*self._recent[-9:], now - self._last]
+        self._last = now
+        self._rating = record.get("rating") or self._rating
+        done = record["iteration"]
+        # The first iteration compiles, so it says little about the others.
+        usual = sorted(self._recent)[len(self._recent) // 2]
+        left = usual * (self._total - done)
+        seconds = record["seconds"]
+        figures = {
+            "games/s": f"{record['games'] / max(sum(seconds.values()), 1e-9):,.0f}",
+            "searched states/s": f"{record['searched'] / max(seconds['search'], 1e-9):,.0f}",
+            "evaluations/s": f"{record['evaluations'] / max(seconds['search'], 1e-9):,.0f}",
+            "loss V": f"{record['value_loss']:.4f}",
+            "loss Q": f"{record['q_loss']:.4f}",
+            "turns": f"{record['mean_turns']:.1f}",
+            "Elo": elo_text(dict(self._rating)) if self._rating else "-",
+            "left": _clock(left),
+        }
+        self._bars.update(self._run, completed=done)
+        if self._live is None:
+            parts = "  ".join(f"{name} {value}" for name, value in figures.items() if name != "evaluations/s")
+            err.print(f"{done:>5}/{self._total}  {parts}", soft_wrap=True)
+        else:
+            table = Table(box=None, header_style="dim", pad_edge=False)
+            for name in figures:
+                table.add_column(name, justify="right", no_wrap=True)
+            table.add_row(*figures.values())
+            self._figures = table
+        self._draw()
+
+    def message(self, text: str) -> None:
+        err.print(text, style="yellow" if err.is_terminal else None, markup=False, soft_wrap=True)
+
+    def _draw(self) -> None:
+        if self._live is not None:
+            self._live.update(Group(self._bars, self._figures))
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,158 @@
+"""What there is: games, agents, recipes, runs; and a run's agent as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from beamzero.cli.common import AsJson, out, print_json
+from beamzero.errors import BadInput
+from beamzero.games import GAMES, make_game
+from beamzero.players.trained import load_trained, shipped_agents
+from beamzero.runs.agentfile import load_agent
+from beamzero.runs.run import Run, list_runs
+from beamzero.spec import field_types
+from beamzero.training.config import describe_settings, find_recipe, list_recipes, make_settings
+
+
+def register(app: typer.Typer) -> None:
+    for command in (games, agents, recipes, runs, export):
+        app.command()(command)
+
+
+def games(json: AsJson = False) -> None:
+    """List the games that can be played, with their parameters."""
+    rows = []
+    for name, kind in GAMES.items():
+        game = kind()
+        defaults = {field: getattr(game, field) for field in field_types(kind)}
+        about = (kind.__doc__ or "").strip().splitlines()[0]
+        rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
+    if json:
+        return print_json({"games": rows})
+    table = Table(box=None, header_style="bold")
+    for title in ("game", "parameters", "what it is"):
+        table.add_column(title)
+    for row in rows:
+        parameters = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
+        table.add_row(row["name"], parameters or "-", row["about"])
+    out.print(table)
+
+
+def agents(json: AsJson = False) -> None:
+    """List the agents that can be named, and the trained ones that ship."""
+    kinds = {
+        "random": "any legal move",
+        "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
+        "probs:PATH": "a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent",
+        "probs:PATH,expand=N": "the same with a beam search of N expansions at play; also depth=M, strict=true",
+        "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration",
+        "human": "you, in beamzero play",
+    }
+    shipped = {name: load_agent(path)[1] for name, path in shipped_agents().items()}
+    if json:
+        return print_json({"agents": kinds, "shipped": shipped})
+    table = Table(box=None, header_style="bold")
+    table.add_column("agent", no_wrap=True)
+    table.add_column("what it is")
+    for name, about in kinds.items():
+        table.add_row(name, about)
+    for name, info in shipped.items():
+        table.add_row(f"probs:{name}", f"shipped; plays {info['game']}")
+    out.print(table)
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Show one recipe: every setting, its value and what it means.")] = None,
+    json: AsJson = False,
+) -> None:
+    """List the recipes for training, or show one with all its settings."""
+    if name is not None:
+        return _show_recipe(name, json)
+    found = list_recipes()
+    if json:
+        return print_json({"recipes": {r.name: {"game": r.game, "algorithm": r.algorithm, "about": r.about} for r in found.values()}})
+    table = Table(box=None, header_style="bold")
+    for title in ("recipe", "game", "what it is"):
+        table.add_column(title)
+    for recipe in found.values():
+        table.add_row(recipe.name, recipe.game, recipe.about)
+    out.print(table)
+    return None
+
+
+def _show_recipe(name: str, json: bool) -> None:
+    recipe = find_recipe(name)
+    settings = make_settings(recipe, {})
+    rows = [(key, getattr(settings, key), default, doc) for key, default, doc in describe_settings()]
+    if json:
+        return print_json({"recipe": name, "game": recipe.game, "settings": {key: value for key, value, _, _ in rows}})
+    out.print(f"[bold]{recipe.name}[/bold]: {recipe.about} (game {recipe.game})\n")
+    table = Table(box=None, header_style="bold")
+    for title in ("setting", "value", "meaning"):
+        table.add_column(title)
+    for key, value, default, doc in rows:
+        table.add_row(key, f"[bold]{value}[/bold]" if value != default else str(value), doc)
+    out.print(table)
+    return None
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look for runs.")] = Path("runs"), json: AsJson = False
+) -> None:
+    """List the training runs below a folder."""
+    found = list_runs(folder)
+    if json:
+        rows: list[dict[str, Any]] = [
+            {
+                "run": str(run.folder), "game": run.game, "algorithm": run.algorithm, "iterations": run.iterations,
+                "rating": run.rating, "modified": run.modified.isoformat(), "damaged": run.damaged,
+            }
+            for run in found
+        ]  # fmt: skip
+        return print_json({"runs": rows})
+    if not found:
+        out.print(f"no runs in {folder}; beamzero train makes one")
+        return None
+    table = Table(box=None, header_style="bold")
+    for title in ("run", "game", "algorithm", "iterations", "Elo", "last change"):
+        table.add_column(title)
+    for run in found:
+        if run.damaged:
+            table.add_row(str(run.folder), "-", "-", "-", "-", run.damaged)
+        else:
+            changed = run.modified.astimezone().strftime("%Y-%m-%d %H:%M")
+            table.add_row(str(run.folder), run.game, run.algorithm, str(run.iterations), elo_text(run.rating), changed)
+    out.print(table)
+    return None
+
+
+def elo_text(rating: dict[str, Any] | None) -> str:
+    """A rating with its interval, or the bound that is known."""
+    if not rating:
+        return "-"
+    low, high = (None if rating[end] is None else round(rating[end]) for end in ("low", "high"))
+    if rating["elo"] is not None:
+        return f"{rating['elo']:.0f} [{low}, {high}]"
+    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
+    checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
+    json: AsJson = False,
+) -> None:
+    """Write a run's agent as one .safetensors file with its settings inside."""
+    about = Run.open(run).about
+    if not isinstance(about.get("game_text"), str):
+        raise BadInput(f"{run / 'run.json'} does not say which game it is about")
+    trained = load_trained(str(run), make_game(about["game_text"]), checkpoint)
+    trained.save(file)
+    if json:
+        return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})
+    out.print(f"{file}: {about['game']}, {trained.info['iterations']} iterations, {file.stat().st_size / 1e6:.1f} MB")
+    return None

@@ -1,0 +1,138 @@
+"""Measuring: battles, ratings, and counting the lines of play."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import jax
+import typer
+from rich.table import Table
+
+from beamzero.arena.battle import Battle, battle
+from beamzero.arena.ladder import rate_players, round_robin
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json, progress_bar
+from beamzero.cli.lists import elo_text
+from beamzero.errors import BadInput
+from beamzero.games import Game, State, make_game
+from beamzero.players import make_player
+from beamzero.search.perft import perft as count_lines
+
+Games = Annotated[int, typer.Option(help="How many games; an even number, since each opening is played with both colours.")]
+RandomPlies = Annotated[int, typer.Option(help="Random moves that open each game; more where that gives too few openings.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("battle")(battle_command)
+    app.command("rate")(rate_command)
+    app.command("perft")(perft_command)
+
+
+def play_moves(game: Game, text: str) -> State:
+    """The position after the moves of a text such as ``d,d,c``."""
+    state = game.init(jax.random.key(0))
+    for number, name in enumerate(filter(None, (part.strip() for part in text.split(","))), 1):
+        try:
+            state = game.step(state, game.parse_action(state, name))
+        except BadInput as error:
+            raise BadInput(f"move {number}: {error}") from None
+    return state
+
+
+def battle_command(
+    game: GameName,
+    agent: AgentName,
+    opponent: Annotated[str, typer.Argument(metavar="AGENT", help="The other agent.")],
+    games: Games = 1000,
+    random_plies: RandomPlies = 2,
+    seed: Seed = 0,
+    json: AsJson = False,
+) -> None:
+    """Let two agents play many games: wins, draws, losses by side, and the score with its 95% interval."""
+    rules = make_game(game)
+    one, other = make_player(agent, rules), make_player(opponent, rules)
+    with progress_bar(f"{agent} v {opponent}") as update:
+        played = battle(
+            rules, one, other, games, random_plies, seed, lambda done, total: update(f"{agent} v {opponent}", done, total)
+        )
+    if json:
+        return print_json(_battle_json(played))
+    _show_battle(played)
+    return None
+
+
+def _battle_json(played: Battle) -> dict[str, Any]:
+    by_side = {name: vars(played.tally(side)) for side, name in enumerate(("first", "second"))}
+    return {
+        "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
+        "score": played.score, "interval": list(played.interval), "by_side": by_side,
+        "openings": played.openings, "random_plies": played.random_plies, "mean_plies": played.mean_plies,
+    }  # fmt: skip
+
+
+def _show_battle(played: Battle) -> None:
+    table = Table(box=None, header_style="bold")
+    for title in (played.agents[0], "wins", "draws", "losses", "score"):
+        table.add_column(title, justify="left" if title == played.agents[0] else "right")
+    for name, side in (("moving first", 0), ("moving second", 1), ("all games", None)):
+        tally = played.tally(side)
+        score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
+        table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
+    out.print(table)
+    low, high = played.interval
+    out.print(f"\n{played.agents[0]} scores [bold]{played.score:.3f}[/bold] against {played.agents[1]}, 95% interval {low:.3f} to {high:.3f}")
+    out.print(
+        f"{played.games} games of {played.game} from {played.openings} different openings of {played.random_plies} random plies,"
+        f" {played.mean_plies:.1f} plies long on average",
+        style="dim",
+    )
+
+
+def rate_command(
+    game: GameName,
+    agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="The agents; random is added if it is not named.")],
+    games: Games = 1000,
+    random_plies: RandomPlies = 2,
+    seed: Seed = 0,
+    json: AsJson = False,
+) -> None:
+    """Rate agents by a round robin: Elo with 95% intervals, where random is 1000."""
+    rules = make_game(game)
+    names = agents if "random" in agents else ["random", *agents]
+    if len(names) < 2:
+        raise BadInput("name at least one agent besides random")
+    players = [make_player(name, rules) for name in names]
+    with progress_bar("rating") as update:
+        battles = round_robin(rules, players, games, random_plies, seed, update)
+    ratings = sorted(rate_players(battles, names, "random", seed), key=lambda r: -(r.elo or r.low or r.high or 0))
+    if json:
+        rows = [{"agent": r.agent, "elo": r.elo, "low": r.low, "high": r.high, "score": r.score} for r in ratings]
+        return print_json({"game": rules.spec, "games": games, "ratings": rows})
+    table = Table(box=None, header_style="bold")
+    for title in ("agent", "Elo, 95% interval", "score", "games"):
+        table.add_column(title, justify="left" if title == "agent" else "right")
+    for rating in ratings:
+        table.add_row(rating.agent, elo_text(rating._asdict()), f"{rating.score:.3f}", str(rating.games))
+    out.print(table)
+    if any(r.elo is None for r in ratings):
+        err.print("an agent that never lost or never won a point has a bound and no number", style="dim")
+    return None
+
+
+def perft_command(
+    game: GameName,
+    depth: Annotated[int, typer.Argument(help="How many moves deep to count.")],
+    moves: Moves = "",
+    json: AsJson = False,
+) -> None:
+    """Count the lines of play, move by move: the classic check of the rules."""
+    rules = make_game(game)
+    if not 1 <= depth <= 100:
+        raise BadInput(f"depth is {depth}, but must be 1 to 100")
+    state = play_moves(rules, moves)
+    with progress_bar("counting") as update:
+        nodes = count_lines(rules, depth, state, lambda seen: update(f"{seen:,} lines", 0, 1))
+    if json:
+        return print_json({"game": rules.spec, "depth": depth, "nodes": nodes})
+    for ply, number in enumerate(nodes, 1):
+        out.print(f"{ply:>3}  {number:>16,}")
+    return None

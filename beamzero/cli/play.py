@@ -1,0 +1,351 @@
+"""A game in the terminal: a person against an agent, or two people at one keyboard."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import typer
+from jax import Array
+from rich.console import Console
+from rich.text import Text
+
+from beamzero.cli.analyse import analyse_command
+from beamzero.cli.board import SIDES, draw_board, draw_values, in_colour, side_text
+from beamzero.cli.common import AsJson, GameName, Moves, err, out, print_json
+from beamzero.errors import BadInput
+from beamzero.games import CHANCE, Game, State, make_game
+from beamzero.players import Player, make_player
+from beamzero.players.analysis import batch_of_one, list_moves, step
+from beamzero.players.trained import shipped_agents
+from beamzero.runs.agentfile import load_agent
+from beamzero.runs.run import list_runs
+from beamzero.search.evaluator import SearchResult
+from beamzero.spec import quote
+
+HUMAN = "human"
+RUNS = "runs"
+FALLBACK = "lookahead:3"
+NOBODY = -1
+
+AGENT_HELP = "Who plays against you, or human for a second person; by default a trained agent if there is one."
+SEED_HELP = "The same seed gives the same answers to the same moves; by default they differ each time."
+
+COMMANDS = {
+    "help": "this list (also ?)",
+    "values": "what the agent thinks of every move",
+    "hint": "the move that the agent would play",
+    "undo": "take your last move back, with the answer to it",
+    "new": "begin again",
+    "swap": "play the other side",
+    "quit": "leave (also Ctrl-D)",
+}
+SHORT = {"?": "help", "u": "undo", "q": "quit", "exit": "quit"}
+AFTER_THE_END = {"": "new", "y": "new", "yes": "new", "n": "quit", "no": "quit"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("play")(play_command)
+    app.command("analyse")(analyse_command)
+
+
+def play_command(
+    game: GameName,
+    agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
+    side: Annotated[str, typer.Option(metavar="first|second", help="Your side; the first side begins.")] = "first",
+    moves: Moves = "",
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help=SEED_HELP)] = None,
+    json: AsJson = False,
+) -> None:
+    """Play in the terminal; help lists what can be typed there."""
+    if side not in SIDES:
+        raise BadInput(f"side is {side!r}, but must be first or second")
+    rules = make_game(game)
+    name, why = (agent, "") if agent is not None else default_agent(rules)
+    player = None if name == HUMAN else make_player(name, rules)
+    console = err if json else out
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    session = Session(rules, player, console, keyboard(console), SIDES.index(side), seed)
+    session.set_up([part.strip() for part in moves.split(",") if part.strip()])
+    who = f"you against {name}{why}" if player else "two people"
+    console.print(Text.assemble((rules.spec, "bold"), f": {who}; help lists the commands"), soft_wrap=True)
+    session.run()
+    if json:
+        print_json(session.report())
+
+
+def default_agent(game: Game) -> tuple[str, str]:
+    """The agent that plays when none is named, and why this one: it ships, was trained here, or there is no other."""
+    for name, path in shipped_agents().items():
+        if load_agent(path)[1].get("game") == game.spec:
+            return f"probs:{name}", " (it ships with beamzero)"
+    for run in list_runs(RUNS):
+        if run.damaged is None and run.game == game.spec and run.algorithm == "probs" and run.iterations:
+            return f"probs:{quote(str(run.folder))}", f" (the newest run in {RUNS})"
+    return FALLBACK, f" (no trained agent for this game ships or is in {RUNS})"
+
+
+def keyboard(console: Console) -> Callable[[str], str]:
+    """A function that shows a prompt on `console` and gives the line that was typed; EOFError after the last."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  input() then edits lines and remembers them
+
+    def ask(prompt: str) -> str:
+        typed = sys.stdin.isatty()
+        if typed and not console.stderr:
+            return input(prompt)
+        console.print(prompt, end="", markup=False)
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        if not typed:
+            console.print(line.rstrip("\n"), markup=False)  # so that what was piped in reads like a game
+        return line
+
+    return ask
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Turn:
+    """A position in which someone has to choose, and what they chose; the last one of a game is still open."""
+
+    state: State
+    side: int
+    """Who is to move, or NOBODY once the game is over."""
+    move: str = ""
+
+
+class Quit(Exception):
+    """The person wants to leave."""
+
+
+class Session:
+    """Games at one keyboard, one after the other. `side` is the person's; `player` is None where two people play."""
+
+    def __init__(
+        self,
+        game: Game,
+        player: Player | None,
+        console: Console,
+        ask: Callable[[str], str],
+        side: int = 0,
+        seed: int = 0,
+    ) -> None:
+        self.game, self.player, self.console, self.ask, self.side = game, player, console, ask, side
+        self._key = jax.random.key(seed)
+        self._games = 0
+        self._thought = False
+        self._changed = True
+        self.turns: list[Turn] = []
+        self.begin()
+
+    # --- the game --------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        return self.turns[-1].state
+
+    @property
+    def over(self) -> bool:
+        return self.turns[-1].side == NOBODY
+
+    @property
+    def moves(self) -> list[str]:
+        """The moves so far, as the game names them."""
+        return [turn.move for turn in self.turns[:-1]]
+
+    def _draw_key(self) -> Array:
+        """Another key for each game and each position in it, the same ones for the same seed."""
+        return jax.random.fold_in(jax.random.fold_in(self._key, self._games), len(self.turns))
+
+    def begin(self) -> None:
+        """A new game."""
+        self._games += 1
+        self.turns = []
+        self._arrive(self.game.init(self._draw_key()))
+
+    def set_up(self, moves: Sequence[str]) -> None:
+        """Play `moves` for both sides; BadInput with the number of the one that cannot be played."""
+        for number, move in enumerate(moves, 1):
+            try:
+                self.play(self.game.parse_action(self.state, move))
+            except BadInput as error:
+                raise BadInput(f"move {number}: {error}") from None
+
+    def play(self, action: int) -> str:
+        """Play a legal move for the side whose turn it is, and give its name."""
+        turn = self.turns[-1]
+        move = self.game.action_name(turn.state, action)
+        self.turns[-1] = dataclasses.replace(turn, move=move)
+        self._arrive(step(self.game, turn.state, action))
+        return move
+
+    def _arrive(self, state: State) -> None:
+        """Throw the dice where that comes next, and let the next one choose."""
+        key = self._draw_key()
+        while not (over := bool(self.game.over(state))) and int(self.game.player(state)) == CHANCE:
+            key, now = jax.random.split(key)
+            outcome = jax.random.categorical(now, jnp.log(self.game.chance(state))).astype(jnp.int32)
+            state = self.game.resolve(state, outcome)
+        self.turns.append(Turn(state, NOBODY if over else int(self.game.player(state))))
+        self._changed = True
+
+    def undo(self) -> bool:
+        """Go back to before the person's last move; False where there is none."""
+        for number in reversed(range(len(self.turns) - 1)):
+            if self._is_person(self.turns[number].side):
+                self.turns[number:] = [dataclasses.replace(self.turns[number], move="")]
+                self._changed = True
+                return True
+        return False
+
+    def _is_person(self, side: int) -> bool:
+        return self.player is None or side == self.side
+
+    def think(self) -> SearchResult:
+        """What the agent thinks of the position."""
+        assert self.player is not None
+        note = "thinking" if self._thought else "thinking (the first time, compiling takes a while)"
+        waiting = self.console.status(note) if self.console.is_terminal else contextlib.nullcontext()
+        with waiting:
+            result = jax.device_get(self.player.think(batch_of_one(self.state), self._draw_key()))
+        self._thought = True
+        return result
+
+    def report(self) -> dict[str, Any]:
+        """The last game as JSON. Where two people play, there is no side and the result is the first player's."""
+        return {
+            "game": self.game.spec,
+            "agent": self.player.name if self.player else HUMAN,
+            "side": SIDES[self.side] if self.player else None,
+            "moves": self.moves,
+            "result": self.result(),
+            "reason": self.game.outcome_reason(self.state) if self.over else None,
+        }
+
+    def result(self) -> str:
+        """win, draw, loss or unfinished, for the person."""
+        if not self.over:
+            return "unfinished"
+        score = float(self.game.score(self.state)) * (-1 if self.player and self.side == 1 else 1)
+        return "win" if score > 0 else "loss" if score < 0 else "draw"
+
+    # --- the talk --------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Play until the person leaves."""
+        try:
+            while True:
+                self.answer()
+                self.draw()
+                self.obey(self.ask("another game? [new, undo, swap, quit] " if self.over else "> "))
+        except (EOFError, KeyboardInterrupt):
+            self.console.print()
+        except Quit:
+            pass
+
+    def answer(self) -> None:
+        """Let the agent move for as long as it is its turn."""
+        while not self.over and not self._is_person(self.turns[-1].side):
+            result = self.think()
+            side = self._side_text()
+            move = self.play(int(result.action[0]))
+            assert self.player is not None
+            self.console.print(Text.assemble(side, f" {self.player.name} plays ", (move, "bold")))
+
+    def obey(self, text: str) -> None:
+        """Do what the person typed. A legal move goes before a command of the same name."""
+        text = text.strip()
+        try:
+            self.play(self.game.parse_action(self.state, text))
+        except BadInput as error:
+            word = text.lower()
+            word = AFTER_THE_END.get(word, word) if self.over else word
+            word = SHORT.get(word, word)
+            if word in COMMANDS:
+                getattr(self, f"_do_{word}")()
+            elif self.over:
+                self._say("the game is over: new, undo, swap or quit")
+            elif text:
+                self._say(f"{error}; help lists the commands")
+
+    def _say(self, text: str) -> None:
+        self.console.print(text, style="yellow", markup=False, soft_wrap=True)
+
+    def draw(self) -> None:
+        """The board, and whose turn it is or how the game ended; nothing where it has not changed."""
+        if not self._changed:
+            return
+        self._changed = False
+        before = self.turns[-2].state if len(self.turns) > 1 else None
+        seat = self.side if self.player else int(self.game.seat(self.state))
+        self.console.print("", draw_board(self.game, self.state, before, seat, in_colour(self.console)), "", sep="\n")
+        self.console.print(self._ending() if self.over else self._turn(), soft_wrap=True)
+
+    def _side_text(self) -> Text:
+        """What the side to move is called."""
+        return side_text(self.game, self.state, self.turns[-1].side, in_colour(self.console))
+
+    def _turn(self) -> Text:
+        side = self._side_text()
+        return Text.assemble("you are ", side, ", your move") if self.player else Text.assemble(side, " to move")
+
+    def _ending(self) -> Text:
+        reason, result = self.game.outcome_reason(self.state), self.result()
+        if self.player is None or reason.startswith(result):
+            return Text(f"the game is over: {reason}", "bold")
+        words = {"win": ("you win", "bold green"), "loss": ("you lose", "bold red"), "draw": ("a draw", "bold")}
+        head, style = words[result]
+        return Text(f"{head}: {reason}", style)
+
+    # --- commands, each named after its word -----------------------------------------------------------------------
+
+    def _do_help(self) -> None:
+        legal = [self.game.action_name(self.state, action) for action in self.game.legal_actions(self.state)]
+        if legal:
+            self.console.print(Text.assemble("a move: ", (" ".join(legal), "bold")), soft_wrap=True)
+        for word, meaning in COMMANDS.items():
+            self.console.print(Text.assemble((f"{word:<8}", "bold"), meaning))
+
+    def _do_values(self) -> None:
+        if self._can_ask():
+            self.console.print(draw_values(list_moves(self.game, self.state, self.think())))
+
+    def _do_hint(self) -> None:
+        if self._can_ask():
+            result = self.think()
+            best = list_moves(self.game, self.state, result, first=int(result.action[0]))[0]
+            proven = ", proven" if best.proven else ""
+            self.console.print(Text.assemble("hint: ", (best.move, "bold"), f" (value {best.value:+.2f}{proven})"))
+
+    def _can_ask(self) -> bool:
+        """Whether there is an agent and something to ask it; says so if not."""
+        if self.player is None:
+            self._say("there is no agent to ask here: start with --agent NAME instead of human")
+        elif self.over:
+            self._say("the game is over: there is no move left to value (undo takes one back)")
+        return self.player is not None and not self.over
+
+    def _do_undo(self) -> None:
+        if not self.undo():
+            self._say("there is no move of yours to take back")
+
+    def _do_new(self) -> None:
+        self.begin()
+
+    def _do_swap(self) -> None:
+        if self.player is None:
+            return self._say("both sides are yours: there is nothing to swap")
+        self.side = 1 - self.side
+        self._changed = True
+        if self.over:
+            self.begin()
+
+    def _do_quit(self) -> None:
+        raise Quit

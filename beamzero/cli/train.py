@@ -1,0 +1,86 @@
+"""The command that trains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beamzero.cli.common import AsJson, GameName, err, out, print_json
+from beamzero.cli.display import TrainingDisplay
+from beamzero.cli.lists import elo_text
+from beamzero.errors import BadInput
+from beamzero.training.config import find_recipe, list_recipes
+from beamzero.training.loop import Order, Outcome, train
+
+
+def register(app: typer.Typer) -> None:
+    app.command("train")(train_command)
+
+
+def train_command(
+    game: GameName,
+    algo: Annotated[str, typer.Option(help="The algorithm; probs is the only one so far.")] = "probs",
+    recipe: Annotated[str | None, typer.Option(help="Settings that are known to work (beamzero recipes lists them); GAME_quick by default, where there is one.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated.")] = None,
+    start_from: Annotated[str | None, typer.Option("--from", metavar="AGENT", help="Start from a trained agent: a run folder or a .safetensors file.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this long.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Stop after this many iterations in all; schedules stay as the recipe has them.")] = None,
+    run: Annotated[Path | None, typer.Option(metavar="DIR", help="The run's folder; by default runs/GAME.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same run; 0 by default.")] = None,
+    json: AsJson = False,
+) -> int:
+    """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
+    if algo != "probs":
+        raise BadInput(f"unknown algorithm {algo!r} (there is: probs)")
+    if minutes is not None and iterations is not None:
+        raise BadInput("give --minutes or --iterations, not both")
+    if recipe is None and not resume:
+        recipe = next((r.name for r in list_recipes().values() if r.game == game and r.name.endswith("_quick")), None)
+    order = Order(
+        game=game,
+        folder=run or Path("runs") / game.replace(":", "-").replace("/", "-"),
+        recipe=None if recipe is None else find_recipe(recipe),
+        changes=dict(_split(text) for text in set_ or []),
+        seed=seed,
+        start_from=start_from,
+        iterations=iterations,
+        minutes=minutes,
+        resume=resume,
+    )
+    with TrainingDisplay() as display:
+        outcome = train(order, display)
+    if json:
+        print_json(
+            {
+                "game": outcome.game.spec, "run": str(outcome.run.folder), "iterations": outcome.iterations,
+                "seconds": round(outcome.seconds, 1), "rating": outcome.rating, "interrupted": outcome.interrupted,
+            }
+        )  # fmt: skip
+    else:
+        _show(outcome)
+    return 130 if outcome.interrupted else 0
+
+
+def _split(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
+    return key.strip(), value.strip()
+
+
+def _show(outcome: Outcome) -> None:
+    folder, game = outcome.run.folder, outcome.run.about["game_text"]
+    state = "stopped" if outcome.interrupted else "trained"
+    out.print(f"\n{state} after {outcome.iterations} iterations, {outcome.seconds:.0f} s of training in all")
+    if outcome.rating:
+        out.print(f"Elo [bold]{elo_text(outcome.rating)}[/bold] (random is 1000), one look at Q")
+        for name, score in outcome.rating["scores"].items():
+            out.print(f"  score {score:.3f} against {name}")
+    if outcome.run.plot_path.exists():
+        out.print(f"the curve is in {outcome.run.plot_path}")
+    if outcome.interrupted:
+        err.print(f"go on with: beamzero train {game} --run {folder} --resume")
+    out.print(f"play against it: beamzero play {game} --agent probs:{folder}")

@@ -1,0 +1,117 @@
+"""What a player thinks of one position, on the host: every legal move with its value, and the line it expects."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.games import CHANCE, Game, State
+from beamzero.players.player import Player, SearchPlayer
+from beamzero.search.beam import BeamSearch, Tree, best_line
+from beamzero.search.evaluator import Evaluator, SearchResult
+
+LINE_PLIES = 8
+"""How far a line is followed by a player that keeps no tree, which has to think again at each ply."""
+
+
+class MoveValue(NamedTuple):
+    """One legal move, as the player sees it."""
+
+    action: int
+    move: str
+    """What the game calls it."""
+    value: float
+    """For the side to move."""
+    policy: float
+    """The probability with which the player would choose it."""
+    proven: bool
+    """Whether the rules alone decide its value."""
+
+
+class Analysis(NamedTuple):
+    """What a player thinks of a position. ``best == moves[0].move``, and the same as ``line[0]``."""
+
+    value: float
+    """For the side to move."""
+    best: str
+    line: list[str]
+    """The moves it expects from here, the best one first; every one legal in its turn."""
+    moves: list[MoveValue]
+    """All legal moves: the likeliest to be chosen first, then by value."""
+    nodes: int
+    """Positions that the search made."""
+
+
+def analyse(game: Game, player: Player, state: State, key: Array) -> Analysis:
+    """What `player` thinks of `state`, which is not over, and the line it expects.
+
+    The line of a beam search is read from its tree; any other player is asked again after each of its own moves.
+    """
+    if isinstance(player, SearchPlayer) and isinstance(player.search, BeamSearch):
+        tree, result = _grow(game, player.search, player.evaluator, batch_of_one(state), key)
+        line = best_line(game, tree)
+        moves = list_moves(game, state, result, first=line[0])
+    else:
+        result = player.think(batch_of_one(state), key)
+        moves = list_moves(game, state, result, first=int(result.action[0]))
+        line = _follow(game, player, state, moves[0].action, key)
+    return Analysis(
+        value=float(result.value[0]),
+        best=moves[0].move,
+        line=_names(game, state, line),
+        moves=moves,
+        nodes=int(result.nodes[0]),
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _grow(game: Game, search: BeamSearch, evaluator: Evaluator, states: State, key: Array) -> tuple[Tree, SearchResult]:
+    tree = search.advance(game, evaluator, search.start(game, states), search.expand)
+    return tree, search.result(game, tree, key)
+
+
+def list_moves(game: Game, state: State, result: SearchResult, first: int | None = None) -> list[MoveValue]:
+    """The legal moves of `state` from the result of a batch of one, best first; between equal ones `first` leads."""
+    values, policy, proven = (np.asarray(x[0]) for x in (result.values, result.policy, result.proven))
+    moves = [
+        MoveValue(a, game.action_name(state, a), float(values[a]), float(policy[a]), bool(proven[a]))
+        for a in game.legal_actions(state)
+    ]
+    return sorted(moves, key=lambda move: (-move.policy, -move.value, move.action != first))
+
+
+def batch_of_one(state: State) -> State:
+    """One state as a batch, which is what players think about."""
+    return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+
+
+def _follow(game: Game, player: Player, state: State, action: int, key: Array) -> list[int]:
+    """`action` and the player's best moves after it, up to the end of the game, a throw of dice, or LINE_PLIES."""
+    line = [action]
+    state = step(game, state, action)
+    while len(line) < LINE_PLIES and not bool(game.over(state)) and int(game.player(state)) != CHANCE:
+        result = player.think(batch_of_one(state), jax.random.fold_in(key, len(line)))
+        line.append(list_moves(game, state, result, first=int(result.action[0]))[0].action)
+        state = step(game, state, line[-1])
+    return line
+
+
+def _names(game: Game, state: State, line: list[int]) -> list[str]:
+    names = []
+    for action in line:
+        names.append(game.action_name(state, action))
+        state = step(game, state, action)
+    return names
+
+
+def step(game: Game, state: State, action: int) -> State:
+    """`game.step` for callers on the host: compiled as a whole, which is sooner done than one operation at a time."""
+    return _step(game, state, jnp.int32(action))
+
+
+_step = jax.jit(lambda game, state, action: game.step(state, action), static_argnums=0)

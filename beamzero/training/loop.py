@@ -1,0 +1,294 @@
+"""A training run from its first iteration to its last: checkpoints, metrics, ratings, and going on after a kill.
+
+The numbers of an iteration depend on the state before it, the seed and its number, and on nothing else. So a run that was
+killed and resumed from a checkpoint gives the numbers of a run that never stopped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from beamzero import __version__
+from beamzero.arena.ladder import measure_anchors, rate_against_anchors
+from beamzero.arena.plot import draw_training
+from beamzero.errors import BadInput
+from beamzero.games import Game, make_game
+from beamzero.players import Player, SearchPlayer, make_player
+from beamzero.runs.checkpoints import Checkpoints
+from beamzero.runs.files import write_atomically, writing
+from beamzero.runs.metrics import Metrics, read_metrics
+from beamzero.runs.run import Run
+from beamzero.search.simple import OneLook
+from beamzero.training.config import CHANGEABLE, ProbsSettings, Recipe, make_settings
+from beamzero.training.probs import Probs, ProbsState
+from beamzero.training.report import QUIET, Report
+
+_SECONDS_BETWEEN_PLOTS = 20.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What a user asked for."""
+
+    game: str
+    folder: Path
+    recipe: Recipe | None = None
+    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seed: int | None = None
+    start_from: str | None = None
+    iterations: int | None = None
+    """Stop after this many iterations in all; by default, when the settings' iterations are done."""
+    minutes: float | None = None
+    """Stop after this long."""
+    resume: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    run: Run
+    game: Game
+    iterations: int
+    seconds: float
+    rating: dict[str, Any] | None
+    interrupted: bool
+
+
+def train(order: Order, report: Report = QUIET) -> Outcome:
+    """Train as ordered. Ctrl-C saves the last finished iteration and returns; so does running out of minutes."""
+    game = make_game(order.game)
+    if order.iterations is not None and order.iterations < 1:
+        raise BadInput(f"iterations is {order.iterations}, but must be 1 or more")
+    if order.minutes is not None and not order.minutes > 0:
+        raise BadInput(f"minutes is {order.minutes}, but must be more than 0")
+    run, settings, seed = _resume(order, game) if order.resume else _create(order, game)
+    with run.lock(), Metrics(run.folder, warn=report.message) as metrics:
+        return _Training(order, game, run, settings, seed, metrics, report).go()
+
+
+class _Training:
+    """One process's share of a run."""
+
+    def __init__(
+        self, order: Order, game: Game, run: Run, settings: ProbsSettings, seed: int, metrics: Metrics, report: Report
+    ) -> None:
+        self.game, self.run, self.settings, self.seed = game, run, settings, seed
+        self.metrics, self.report = metrics, report
+        self.algorithm = Probs(game, settings)
+        self.checkpoints = Checkpoints(run.checkpoints_folder, settings.keep_checkpoints)
+        self.until = order.iterations or settings.iterations
+        self.deadline = None if order.minutes is None else time.monotonic() + 60 * order.minutes
+        self.started = time.monotonic()
+        self.saved: int | None = None
+        self.rating: dict[str, Any] | None = None
+        self.best: float | None = None
+        self.seconds_before = 0.0
+        self.last_plot = time.monotonic()
+
+    def go(self) -> Outcome:
+        state, done = self._first_state()
+        interrupted = False
+        self.report.begin(f"{self.game.spec} by PROBS", done, self.until)
+        try:
+            opponents, anchors = self._anchors()
+            if self.saved is None:
+                self._save(state, done)
+            while done < self.until and not self._out_of_time():
+                state, done = self._iterate(state, done, opponents, anchors)
+        except KeyboardInterrupt:
+            interrupted = True
+        if self.saved != done:
+            self._save(state, done)
+        self._plot(final=True)
+        return Outcome(self.run, self.game, done, self._seconds(), self.rating, interrupted)
+
+    def _iterate(
+        self, state: ProbsState, done: int, opponents: Sequence[Player], anchors: dict[str, float]
+    ) -> tuple[ProbsState, int]:
+        state, record = self.algorithm.iterate(state, done, jax.random.key(self.seed), self.report.phase)
+        done += 1
+        record = {"iteration": done, **record}
+        improved = False
+        every = self.settings.rate_every
+        if every and (done % every == 0 or done == self.until):
+            rating = self._rate(state, done, opponents, anchors)
+            record["rating"] = self.rating = rating
+            # An agent that never lost has only a lower bound.
+            strength = rating["elo"] if rating["elo"] is not None else rating["low"]
+            improved = strength is not None and (self.best is None or strength > self.best)
+            self.best = strength if improved else self.best
+        record["total_seconds"] = self._seconds()
+        # First the line, then the checkpoint: a kill between them costs a line that is written again.
+        self.metrics.append(record)
+        if improved or done % self.settings.checkpoint_every == 0 or done == self.until:
+            self._save(state, done)
+        if improved:
+            self.checkpoints.mark_best(done)
+        self.report.iteration(record)
+        self._plot()
+        return state, done
+
+    # --- beginning and going on ------------------------------------------------------------------------------------
+
+    def _first_state(self) -> tuple[ProbsState, int]:
+        fresh = self.algorithm.init(jax.random.key(self.seed))
+        if self.checkpoints.steps():
+            found = self.checkpoints.restore(fresh.as_tree(), warn=self.report.message)
+            self.metrics.rewind(found.step)
+            self.saved = found.step
+            self.rating, self.best = found.note["rating"], found.note["best"]
+            self.seconds_before = found.note["seconds"]
+            return ProbsState.from_tree(found.tree), found.step
+        self.metrics.rewind(0)
+        start_from = self.run.about["from"]
+        return (fresh if start_from is None else load_start(start_from, self.game, fresh, self.report)), 0
+
+    def _save(self, state: ProbsState, done: int) -> None:
+        self.report.phase("saving", 0, 1)
+        note = {"rating": self.rating, "best": self.best, "seconds": self._seconds()}
+        self.checkpoints.save(done, state.as_tree(), note)
+        self.saved = done
+
+    def _seconds(self) -> float:
+        return self.seconds_before + time.monotonic() - self.started
+
+    def _out_of_time(self) -> bool:
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    # --- measuring -------------------------------------------------------------------------------------------------
+
+    def _anchors(self) -> tuple[list[Player], dict[str, float]]:
+        """The opponents of ratings, and their own ratings, which are measured once for a run."""
+        if not self.settings.rate_every:
+            return [], {}
+        opponents = [make_player(name, self.game) for name in self.settings.rate_against.split()]
+        wanted = {"against": self.settings.rate_against, "games": self.settings.anchor_games}
+        path = self.run.folder / "anchors.json"
+        if path.exists():
+            known = json.loads(path.read_text())
+            if known["measured"] == wanted:
+                return opponents, known["elo"]
+        elo = measure_anchors(
+            self.game, opponents, self.settings.anchor_games, self.seed, lambda _, done, total: self._measuring(done, total)
+        )
+        with writing(str(path)):
+            write_atomically(path, json.dumps({"measured": wanted, "elo": elo}, indent=1))
+        return opponents, elo
+
+    def _measuring(self, done: int, total: int) -> None:
+        self.report.phase("measuring opponents", done, total)
+
+    def _rate(
+        self, state: ProbsState, done: int, opponents: Sequence[Player], anchors: dict[str, float]
+    ) -> dict[str, Any]:
+        player = SearchPlayer("probs", self.game, OneLook(), self.algorithm.evaluator(state))
+        rating, battles = rate_against_anchors(
+            self.game, player, opponents, anchors, self.settings.rate_games, self.seed + done,
+            lambda _, done, total: self.report.phase("rating", done, total),
+        )  # fmt: skip
+        scores = {name: battle.score for name, battle in battles.items()}
+        return {"elo": rating.elo, "low": rating.low, "high": rating.high, "scores": scores}
+
+    def _plot(self, final: bool = False) -> None:
+        if not final and time.monotonic() - self.last_plot < _SECONDS_BETWEEN_PLOTS:
+            return
+        self.last_plot = time.monotonic()
+        draw_run(self.run)
+
+
+def draw_run(run: Run) -> None:
+    """The curves of a run as a picture in its folder; nothing before its first iteration."""
+    records = read_metrics(run.folder)
+    if not records:
+        return
+    rated = [record for record in records if record.get("rating")]
+    anchors = run.folder / "anchors.json"
+    draw_training(
+        run.plot_path,
+        [record["iteration"] for record in rated],
+        [record["rating"]["elo"] for record in rated],
+        [record["rating"]["low"] for record in rated],
+        [record["rating"]["high"] for record in rated],
+        json.loads(anchors.read_text())["elo"] if anchors.exists() else {},
+        {name: [record[f"{key}_loss"] for record in records] for name, key in (("V", "value"), ("Q", "q"))},
+        f"{run.about['game']} by PROBS, {records[-1]['iteration']} iterations",
+    )
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------
+
+
+def _create(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
+    if order.recipe is not None and make_game(order.recipe.game) != game:
+        raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
+    settings = make_settings(order.recipe, order.changes)
+    algorithm = Probs(game, settings)
+    fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
+    for name in settings.rate_against.split():
+        make_player(name, game)
+    seed = 0 if order.seed is None else order.seed
+    if order.start_from is not None:
+        load_start(order.start_from, game, fresh, QUIET)
+    about = {
+        "game": game.spec,
+        "game_text": order.game,
+        "algorithm": "probs",
+        "recipe": order.recipe.name if order.recipe else None,
+        "settings": dataclasses.asdict(settings),
+        "seed": seed,
+        "from": order.start_from,
+        "version": __version__,
+        "device": jax.devices()[0].device_kind,
+    }
+    return Run.create(order.folder, about), settings, seed
+
+
+def _resume(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
+    """The run of the folder, with its own settings; only what is measured, and how long, may change."""
+    run = Run.open(order.folder)
+    about = run.about
+    if about.get("algorithm") != "probs":
+        raise BadInput(f"{order.folder} is a run of {about.get('algorithm')!r}, not of probs")
+    if about["game"] != game.spec:
+        raise BadInput(f"{order.folder} holds a run of {about['game']}, not of {game.spec}")
+    if order.seed not in (None, about["seed"]):
+        raise BadInput(f"the run in {order.folder} has seed {about['seed']}, which cannot be changed by --resume")
+    if order.start_from not in (None, about["from"]):
+        raise BadInput(f"the run in {order.folder} is under way, so it cannot start from {order.start_from!r}")
+    asked = {**(order.recipe.settings if order.recipe else {}), **order.changes}
+    before = make_settings(None, about["settings"])
+    settings = make_settings(None, {**about["settings"], **asked})
+    for name in sorted(set(asked) - CHANGEABLE):
+        if getattr(settings, name) != getattr(before, name):
+            was = getattr(before, name)
+            allowed = ", ".join(sorted(CHANGEABLE))
+            raise BadInput(f"{name} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
+    return run, settings, about["seed"]
+
+
+def load_start(text: str, game: Game, fresh: ProbsState, report: Report) -> ProbsState:
+    """The nets of another agent to start from, and its optimizer's state where there is one (in a run folder)."""
+    from beamzero.players.trained import load_trained
+    from beamzero.training.fit import new_learner
+
+    path = Path(text.removeprefix("probs:"))
+    if path.is_dir():
+        run = Run.open(path)
+        if run.about.get("algorithm") != "probs" or run.about["game"] != game.spec:
+            raise BadInput(f"{path} holds a run of {run.about['game']} by {run.about.get('algorithm')}, not of {game.spec} by probs")
+        tree = Checkpoints(run.checkpoints_folder, keep=1).restore(fresh.as_tree(), warn=report.message).tree
+        return ProbsState.from_tree(tree)
+    trained = load_trained(str(path), game)
+    weights = (trained.value_weights, trained.q_weights)
+    for mine, theirs, name in zip((fresh.value.weights, fresh.q.weights), weights, ("value_net", "q_net"), strict=True):
+        if jax.tree.map(lambda x: x.shape, mine) != jax.tree.map(lambda x: x.shape, theirs):
+            raise BadInput(f"{path} has {name} {trained.info['settings'][name]}, which is not the one of this run")
+    return ProbsState(*map(new_learner, weights))

@@ -1,0 +1,25 @@
+"""What a training run tells whoever watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class Report:
+    """Told what a run is doing; this one keeps it to itself. A display overrides what it wants to show."""
+
+    def begin(self, title: str, done: int, total: int) -> None:
+        """The run starts, or goes on after `done` of `total` iterations."""
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        """It is at `done` of `total` in a phase of the current iteration."""
+
+    def iteration(self, record: Mapping[str, Any]) -> None:
+        """An iteration is finished; `record` is its line of metrics."""
+
+    def message(self, text: str) -> None:
+        """Something worth a line."""
+
+
+QUIET = Report()

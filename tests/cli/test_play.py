@@ -1,0 +1,421 @@
+"""Whole sessions at a keyboard that the tests type on: what is said, what undo restores, and how one leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from rich.console import Console
+
+from beamzero.cli import main, play
+from beamzero.cli.play import NOBODY, Session, default_agent
+from beamzero.errors import BadInput
+from beamzero.games import CHANCE, Game, make_game
+from beamzero.players import Player, make_player
+from beamzero.runs.run import Run
+from beamzero.search.evaluator import SearchResult
+
+ROOT = Path(__file__).resolve().parents[2]
+TIC_TAC_TOE = make_game("tic_tac_toe")
+
+
+class FirstMove(Player):
+    """Plays the first legal move, values each by its number, and notes the keys it was asked with."""
+
+    name, deterministic = "first_move", True
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.keys: list[tuple[int, ...]] = []
+
+    def think(self, states, key):
+        self.keys.append(tuple(np.asarray(jax.random.key_data(key)).tolist()))
+        legal = np.asarray(jax.vmap(self.game.legal)(states))
+        values = np.where(legal, -np.arange(legal.shape[1]) / 10, -np.inf).astype(np.float32)
+        policy = values == values.max(axis=1, keepdims=True)
+        return SearchResult(
+            values.argmax(axis=1), values, policy, values.max(axis=1), np.ones(1), np.zeros_like(policy)
+        )
+
+    def choose(self, states, turn, key):
+        raise NotImplementedError
+
+
+def typing(text: str):
+    """A keyboard on which `text` is typed, word by word."""
+    words = iter(text.split())
+
+    def ask(prompt: str) -> str:
+        try:
+            return next(words)
+        except StopIteration:
+            raise EOFError from None
+
+    return ask
+
+
+def sit_down(text: str = "", game: Game = TIC_TAC_TOE, player: Player | None = None, **more) -> Session:
+    return Session(game, player, Console(file=io.StringIO(), width=100), typing(text), **more)
+
+
+def said(session: Session) -> str:
+    return session.console.file.getvalue()
+
+
+def played(text: str, **more) -> Session:
+    session = sit_down(text, **more)
+    session.run()
+    return session
+
+
+def same(one, other) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))
+
+
+# --- games -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_game_that_the_person_wins():
+    session = played("a3 b3 c3", player=FirstMove(TIC_TAC_TOE))
+    assert session.moves == ["a3", "a1", "b3", "b1", "c3"]
+    assert "you are X, your move" in said(session)
+    assert "O first_move plays b1" in said(session)
+    assert "you win: X has three in a row" in said(session)
+    assert session.report() == {
+        "game": "tic_tac_toe",
+        "agent": "first_move",
+        "side": "first",
+        "moves": session.moves,
+        "result": "win",
+        "reason": "X has three in a row",
+    }
+
+
+def test_a_game_that_the_second_side_loses():
+    session = played("c3 a3", player=FirstMove(TIC_TAC_TOE), side=1)
+    assert session.moves == ["a1", "c3", "b1", "a3", "c1"]
+    assert "you are O, your move" in said(session)
+    assert "you lose: X has three in a row" in said(session)
+    assert session.result() == "loss"
+
+
+def test_two_people_at_one_keyboard():
+    session = played("b2 a1 c1 a3 a2 c2 b3 b1 c3")
+    assert "X to move" in said(session) and "O to move" in said(session)
+    assert "the game is over: draw: the board is full" in said(session)
+    assert (session.report()["agent"], session.report()["side"], session.result()) == ("human", None, "draw")
+    assert played("a1 b1 a2 b2 c3 b3").result() == "loss", "the first player's result"
+
+
+def test_the_board_marks_the_last_move_alone():
+    session = played("b2 c3")
+    boards = said(session).split("\n\n")
+    assert " 3  ·  · [O]\n 2  ·  X  ·\n 1  ·  ·  ·\n    a  b  c" in boards
+
+
+def test_a_terminal_gets_colours_and_no_brackets():
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", width=100)
+    Session(TIC_TAC_TOE, None, console, typing("b2")).run()
+    text = console.file.getvalue()
+    assert "\x1b[" in text and "[X]" not in text
+
+
+def test_the_same_seed_gives_the_same_game_and_other_draws_at_each_move():
+    keys = []
+    for seed in (7, 7, 8):
+        player = FirstMove(TIC_TAC_TOE)
+        played("a3 c2 new a3 c2", player=player, seed=seed)
+        assert len(set(player.keys)) == len(player.keys) == 4
+        keys.append(player.keys)
+    assert keys[0] == keys[1]
+    assert not set(keys[0]) & set(keys[2])
+
+
+def test_moves_that_are_set_up_are_played_first():
+    session = sit_down(player=FirstMove(TIC_TAC_TOE))
+    session.set_up(["b2", "c3", "A1"])
+    session.run()
+    assert session.moves == ["b2", "c3", "a1", "b1"]
+    with pytest.raises(BadInput, match=r"^move 2: 'a1' is not a legal move here \(legal: b1 "):
+        sit_down().set_up(["a1", "a1"])
+
+
+# --- what can be typed -----------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_move_gets_one_line_and_changes_nothing():
+    session = played("b2 b2 z9 a1")
+    assert session.moves == ["b2", "a1"]
+    lines = [line for line in said(session).splitlines() if "not a legal move" in line]
+    assert lines == [
+        f"{text!r} is not a legal move here (legal: a1 b1 c1 a2 c2 a3 b3 c3); help lists the commands"
+        for text in ("b2", "z9")
+    ]
+
+
+@pytest.mark.parametrize("word", ["help", "?", "HELP"])
+def test_help_lists_the_moves_and_every_command(word):
+    session = played(f"b2 {word}")
+    assert "a move: a1 b1 c1 a2 c2 a3 b3 c3" in said(session)
+    assert all(f"\n{command} " in said(session) for command in play.COMMANDS)
+
+
+def test_every_command_is_written():
+    assert all(callable(getattr(Session, f"_do_{command}")) for command in play.COMMANDS)
+    assert set(play.SHORT.values()) | set(play.AFTER_THE_END.values()) <= play.COMMANDS.keys()
+
+
+def test_values_are_sorted_with_bars_and_the_best_marked():
+    session = played("values", player=FirstMove(TIC_TAC_TOE))
+    first = said(session).splitlines().index(" move  value        loss   win")
+    rows = said(session).splitlines()[first + 1 : first + 10]
+    assert [row.split()[0] for row in rows] == "a1 b1 c1 a2 b2 c2 a3 b3 c3".split()
+    assert ["best" in row for row in rows] == [True] + [False] * 8
+    assert "-0.80" in rows[8] and "▐█████████│" in rows[8]
+
+
+def test_values_say_what_is_proven():
+    session = sit_down("values hint", player=make_player("lookahead:1", TIC_TAC_TOE))
+    session.set_up(["a1", "a3", "b1", "b3"])
+    session.run()
+    (row,) = [line for line in said(session).splitlines() if line.startswith(" c1")]
+    assert row == " c1    +1.00              │████████████  ◂ best  proven win"
+    assert "hint: c1 (value +1.00, proven)" in said(session)
+
+
+def test_values_and_hint_leave_the_game_as_it_is():
+    session = played("b2 values hint", player=FirstMove(TIC_TAC_TOE))
+    assert session.moves == ["b2", "a1"]
+    assert said(session).count("you are X, your move") == 2, "and the board is not drawn again"
+
+
+def test_where_there_is_nobody_to_ask_it_says_so():
+    assert said(played("values hint swap")).count("there is no agent to ask") == 2
+    assert "nothing to swap" in said(played("swap"))
+    assert "the game is over" in said(played("a3 b3 c3 values", player=FirstMove(TIC_TAC_TOE)))
+
+
+def test_new_and_swap():
+    session = played("b2 new", player=FirstMove(TIC_TAC_TOE))
+    assert session.moves == []
+    session = played("b2 swap", player=FirstMove(TIC_TAC_TOE))
+    assert (session.side, session.moves) == (1, ["b2", "a1", "b1"]), "the agent goes on for the other side"
+    session = played("a3 b3 c3 swap", player=FirstMove(TIC_TAC_TOE))
+    assert (session.side, session.moves) == (1, ["a1"]), "after the end it is a new game"
+
+
+@pytest.mark.parametrize(("word", "moves"), [("new", 0), ("yes", 0), ("no", 5), ("quit", 5), ("b2", 5), ("undo", 4)])
+def test_after_the_end_another_game_is_offered(word, moves):
+    session = sit_down(player=FirstMove(TIC_TAC_TOE))
+    prompts = []
+    words = iter(["a3", "b3", "c3", word])
+
+    def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        return next(words, "quit")
+
+    session.ask = ask
+    session.run()
+    assert prompts[3].startswith("another game?")
+    assert len(session.moves) == (moves if moves else 0)
+
+
+@pytest.mark.parametrize("end", [EOFError, KeyboardInterrupt, play.Quit])
+def test_one_can_always_leave(end):
+    session = sit_down()
+
+    def ask(prompt: str) -> str:
+        raise end
+
+    session.ask = ask
+    session.run()
+    assert session.result() == "unfinished"
+
+
+# --- undo ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("seed", range(4))
+def test_undo_restores_every_position_of_the_person_one_by_one(seed, side):
+    random = np.random.default_rng(seed)
+    session = sit_down(player=FirstMove(TIC_TAC_TOE), side=side)
+    session.answer()
+    before = []
+    while not session.over:
+        before.append((session.state, session.moves))
+        session.play(int(random.choice(TIC_TAC_TOE.legal_actions(session.state))))
+        session.answer()
+    assert len(before) > 1
+    for state, moves in reversed(before):
+        assert session.undo()
+        assert same(session.state, state) and session.moves == moves and not session.over
+        assert session.turns[-1].side == side
+    assert not session.undo()
+    assert session.moves == before[0][1]
+
+
+def test_undo_of_nothing_is_said():
+    assert "no move of yours to take back" in said(played("undo"))
+    assert "no move of yours to take back" in said(played("undo", player=FirstMove(TIC_TAC_TOE), side=1))
+
+
+def test_undo_between_two_people_takes_one_move_back():
+    assert played("a1 b1 undo").moves == ["a1"]
+
+
+# --- a game of one's own, with dice, that draws no grid --------------------------------------------------------------
+
+
+class HeapState(NamedTuple):
+    heap: Array  # int32 []
+    side: Array  # int32 []
+    die: Array  # int32 [] 0 before it is thrown
+
+
+@dataclasses.dataclass(frozen=True)
+class DiceHeap(Game):
+    """Throw a die of two faces, then take up to so many; who takes the last one wins."""
+
+    name: ClassVar[str] = "dice_heap"
+    num_actions = 2
+    max_moves = 2
+    max_plies = 7
+    num_chance = 2
+    observation_shape = (3,)
+
+    def init(self, key):
+        return HeapState(jnp.int32(7), jnp.int32(0), jnp.int32(0))
+
+    def player(self, state):
+        return jnp.where(state.die == 0, CHANCE, state.side)
+
+    def legal(self, state):
+        return jnp.arange(1, 3) <= jnp.minimum(state.die, state.heap)
+
+    def step(self, state, action):
+        return HeapState(state.heap - action - 1, 1 - state.side, jnp.int32(0))
+
+    def chance(self, state):
+        return jnp.full(2, 0.5, jnp.float32)
+
+    def resolve(self, state, outcome):
+        return state._replace(die=outcome + 1)
+
+    def over(self, state):
+        return state.heap == 0
+
+    def score(self, state):
+        return jnp.where(self.over(state), 2 * state.side - 1, 0).astype(jnp.float32)
+
+    def observe(self, state):
+        return jnp.stack(state).astype(jnp.float32)
+
+    def show(self, state, seat=0):
+        return f"heap {int(state.heap)}, die {int(state.die)}, seen by {seat}"
+
+    def action_name(self, state, action):
+        return str(action + 1)
+
+
+def test_a_game_that_draws_no_grid_shows_its_own_text_and_its_dice_are_thrown():
+    session = played("1 1 1 1", game=DiceHeap(), player=FirstMove(DiceHeap()), seed=3)
+    assert all(turn.side in (0, 1) and int(turn.state.die) > 0 for turn in session.turns[:-1])
+    assert session.turns[-1].side == NOBODY
+    assert "heap 7, die " in said(session) and "you are first, your move" in said(session)
+    assert "you lose: second player wins" not in said(session) and "you win: first player wins" in said(session)
+    assert {int(turn.state.die) for turn in session.turns[:-1]} == {1, 2}, "the die does not always fall alike"
+    again = played("1 1 1 1", game=DiceHeap(), player=FirstMove(DiceHeap()), seed=3)
+    assert [int(turn.state.die) for turn in again.turns] == [int(turn.state.die) for turn in session.turns]
+
+
+# --- who plays when nobody is named ----------------------------------------------------------------------------------
+
+
+def test_by_default_a_shipped_agent_plays_then_the_newest_run_then_a_lookahead(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(play, "shipped_agents", dict)
+    assert default_agent(TIC_TAC_TOE)[0] == "lookahead:3"
+    assert "no trained agent" in default_agent(TIC_TAC_TOE)[1]
+
+    for folder, game in (
+        ("runs/my run, old", "tic_tac_toe"),
+        ("runs/other", "connect_four"),
+        ("runs/empty", "tic_tac_toe"),
+    ):
+        Run.create(folder, {"game": game, "algorithm": "probs"})
+        if "empty" not in folder:
+            Path(folder, "metrics.jsonl").write_text('{"iteration": 1}\n')
+    assert default_agent(TIC_TAC_TOE) == ('probs:"runs/my run, old"', " (the newest run in runs)")
+
+    monkeypatch.setattr(play, "shipped_agents", lambda: {"other": Path("a"), "strong": Path("b")})
+    monkeypatch.setattr(play, "load_agent", lambda path: ({}, {"game": {"a": "chess", "b": "tic_tac_toe"}[path.name]}))
+    assert default_agent(TIC_TAC_TOE) == ("probs:strong", " (it ships with beamzero)")
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def run_main(monkeypatch, capsys, typed: str, *arguments: str) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    status = main(["play", *arguments])
+    return status, *capsys.readouterr()
+
+
+def test_the_command_plays_what_is_typed(monkeypatch, capsys):
+    status, out, err = run_main(
+        monkeypatch, capsys, "b2\nquit\n", "tic_tac_toe", "--agent", "lookahead:1", "--seed", "1"
+    )
+    assert (status, err) == (0, "")
+    assert out.startswith("tic_tac_toe: you against lookahead:1; help lists the commands\n")
+    assert "> b2\nO lookahead:1 plays " in out and out.endswith("> quit\n")
+
+
+def test_with_json_stdout_is_one_object_and_the_board_goes_to_stderr(monkeypatch, capsys):
+    typed = "a1\nb1\na2\nb2\na3\n"
+    status, out, err = run_main(monkeypatch, capsys, typed, "tic_tac_toe", "--agent", "human", "--json")
+    assert status == 0
+    assert json.loads(out) == {
+        "game": "tic_tac_toe",
+        "agent": "human",
+        "side": None,
+        "moves": ["a1", "b1", "a2", "b2", "a3"],
+        "result": "win",
+        "reason": "X has three in a row",
+    }
+    assert "a  b  c" in err and "the game is over: X has three in a row" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["tic_tac_too"], "unknown game 'tic_tac_too'; did you mean tic_tac_toe?"),
+        (["tic_tac_toe", "--agent", "lookahed:2"], "unknown agent 'lookahed'; did you mean lookahead?"),
+        (["tic_tac_toe", "--side", "left"], "side is 'left', but must be first or second"),
+        (["tic_tac_toe", "--moves", "a1,b1,a1"], "move 3: 'a1' is not a legal move here (legal: c1 "),
+        (["tic_tac_toe", "--seed", "-1"], "Invalid value for '--seed'"),
+        ([], "Missing argument"),
+    ],
+)
+def test_wrong_input_gets_one_line_and_status_2(monkeypatch, capsys, arguments, wrong):
+    status, out, err = run_main(monkeypatch, capsys, "", *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("beamzero: ") and wrong in err and err.count("\n") == 1
+
+
+def test_it_can_be_piped_into():
+    command = [sys.executable, "-m", "beamzero", "play", "connect_four", "--agent", "lookahead:2"]
+    done = subprocess.run(command, input="d\nvalues\nquit\n", capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    assert "plays" in done.stdout and "◂ best" in done.stdout
