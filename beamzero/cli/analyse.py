@@ -39,7 +39,7 @@ def _show(game: Game, state: State, analysis: Analysis) -> None:
     colour = in_colour(out)
     side = side_text(game, state, int(game.player(state)), colour)
     out.print(draw_board(game, state, None, int(game.seat(state)), colour), "", sep="\n")
-    out.print(Text.assemble(" ", side, f" to move, value {analysis.value:+.2f} for that side"))
+    out.print(Text.assemble(" ", side, f" to move, value {analysis.value:+z.2f} for that side"))
     out.print("", draw_values(analysis.moves, policy=True), "", sep="\n")
     out.print(Text.assemble(" best line  ", (" ".join(analysis.line), "bold")), soft_wrap=True)
     out.print(f" {analysis.nodes:,} position{'s' if analysis.nodes > 1 else ''} searched", style="dim")

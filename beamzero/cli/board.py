@@ -105,7 +105,7 @@ def _value_line(move: MoveValue, best: MoveValue, width: int, policy: bool) -> T
     is_best = (move.policy, move.value) == (best.policy, best.value)
     line = Text.assemble(
         (f" {move.move:<{width}}", "bold" if is_best else ""),
-        f"  {move.value:+.2f}  ",
+        f"  {move.value:+z.2f}  ",
         _bar(move.value),
         f"  {move.policy:>6.1%}" if policy else "",
         ("  ◂ best", "bold green") if is_best else "",

@@ -322,7 +322,7 @@ class Session:
             result = self.think()
             best = list_moves(self.game, self.state, result, first=int(result.action[0]))[0]
             proven = ", proven" if best.proven else ""
-            self.console.print(Text.assemble("hint: ", (best.move, "bold"), f" (value {best.value:+.2f}{proven})"))
+            self.console.print(Text.assemble("hint: ", (best.move, "bold"), f" (value {best.value:+z.2f}{proven})"))
 
     def _can_ask(self) -> bool:
         """Whether there is an agent and something to ask it; says so if not."""

@@ -61,7 +61,7 @@ def analyse(game: Game, player: Player, state: State, key: Array) -> Analysis:
         moves = list_moves(game, state, result, first=int(result.action[0]))
         line = _follow(game, player, state, moves[0].action, key)
     return Analysis(
-        value=float(result.value[0]),
+        value=_number(result.value[0]),
         best=moves[0].move,
         line=_names(game, state, line),
         moves=moves,
@@ -79,10 +79,14 @@ def list_moves(game: Game, state: State, result: SearchResult, first: int | None
     """The legal moves of `state` from the result of a batch of one, best first; between equal ones `first` leads."""
     values, policy, proven = (np.asarray(x[0]) for x in (result.values, result.policy, result.proven))
     moves = [
-        MoveValue(a, game.action_name(state, a), float(values[a]), float(policy[a]), bool(proven[a]))
+        MoveValue(a, game.action_name(state, a), _number(values[a]), _number(policy[a]), bool(proven[a]))
         for a in game.legal_actions(state)
     ]
     return sorted(moves, key=lambda move: (-move.policy, -move.value, move.action != first))
+
+
+def _number(value: Array | np.ndarray) -> float:
+    return float(value) + 0.0  # which makes 0 of -0
 
 
 def batch_of_one(state: State) -> State:

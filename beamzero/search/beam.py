@@ -30,7 +30,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, SearchResult, choose_best, side_sign, spread
-from beamzero.search.packing import apply_packed
+from beamzero.search.packing import apply_packed, chunk_size
 
 
 class Tree(NamedTuple):
@@ -161,8 +161,7 @@ class BeamSearch:
 
 
 def _packed(function: Callable[[State], Array], states: State, mask: Array) -> Array:
-    # Chunks of a sixteenth waste a thirty-second on average, and are still large enough for a net.
-    return apply_packed(lambda rows, _: function(rows), states, mask, -(-mask.shape[0] // 16))
+    return apply_packed(lambda rows, _: function(rows), states, mask, chunk_size(mask.shape[0]))
 
 
 def _next_node(game: Game, tree: Tree) -> tuple[State, Array]:

@@ -11,8 +11,10 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+import jax
+
 from beamzero.errors import BadInput
-from beamzero.nets import make_net
+from beamzero.nets import compute_dtype, make_net
 from beamzero.spec import parse_options, unknown
 
 
@@ -50,15 +52,15 @@ class ProbsSettings:
     """M: depth limit of the beam search, as in the paper: leaves lie up to M + 1 plies down."""
     strict_depth: bool = False
     """Let no leaf lie deeper than `depth` plies."""
-    search_batch: int = 1024
-    """Beam searches that run side by side; more needs more memory."""
+    search_batch: int = 0
+    """Beam searches that run side by side; more needs more memory. 0 chooses by the device, once for a run."""
 
     value_net: str = "mlp:width=128,depth=3"
     """The net V, such as mlp:width=256,depth=3."""
     q_net: str = "mlp:width=256,depth=3"
     """The net Q."""
     precision: str = "auto"
-    """What nets compute in: float32, bfloat16, or auto (bfloat16 on a GPU, float32 on a CPU)."""
+    """What nets compute in: float32, bfloat16, or auto (bfloat16 on a GPU, float32 on a CPU), once for a run."""
     value_learning_rate: float = 0.003
     """Learning rate of V (Adam)."""
     q_learning_rate: float = 0.003
@@ -120,7 +122,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "noise_alpha": (1e-3, 1e3),
     "expand": (1, 10**6),
     "depth": (1, 10**6),
-    "search_batch": (1, 10**6),
+    "search_batch": (0, 10**6),
     "value_learning_rate": (1e-9, 1.0),
     "q_learning_rate": (1e-9, 1.0),
     "final_learning_rate": (0.0, 1.0),
@@ -139,6 +141,16 @@ CHANGEABLE = {
     "rate_every", "rate_games", "rate_against", "anchor_games", "checkpoint_every", "keep_checkpoints",
 }  # fmt: skip
 """What may differ when a run is resumed: how it is measured and saved, not what it learns."""
+
+
+def settle(settings: ProbsSettings) -> ProbsSettings:
+    """`settings` with everything fixed that depends on the machine, so that the run goes on the same elsewhere."""
+    on_gpu = jax.default_backend() == "gpu"
+    return dataclasses.replace(
+        settings,
+        precision=compute_dtype(settings.precision),
+        search_batch=settings.search_batch or (2**15 if on_gpu else 2**10),
+    )
 
 
 def describe_settings(kind: type = ProbsSettings) -> list[tuple[str, Any, str]]:

@@ -26,7 +26,7 @@ from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.search.simple import OneLook
-from beamzero.training.config import CHANGEABLE, ProbsSettings, Recipe, make_settings
+from beamzero.training.config import CHANGEABLE, ProbsSettings, Recipe, make_settings, settle
 from beamzero.training.probs import Probs, ProbsState
 from beamzero.training.report import QUIET, Report
 
@@ -229,7 +229,7 @@ def draw_run(run: Run) -> None:
 def _create(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     if order.recipe is not None and make_game(order.recipe.game) != game:
         raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
-    settings = make_settings(order.recipe, order.changes)
+    settings = settle(make_settings(order.recipe, order.changes))
     algorithm = Probs(game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     for name in settings.rate_against.split():

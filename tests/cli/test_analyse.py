@@ -28,7 +28,7 @@ def make(name, game):
 
 
 @pytest.mark.parametrize("name", ["random", "lookahead:2", "beam"])
-@pytest.mark.parametrize("moves", ["", "a,b,a", "a,a,a,a,b,b,b,b,c,d"])
+@pytest.mark.parametrize("moves", ["", "a,b,a", "c,a,a,c,d,d,c,b,b,c,b,a"])
 def test_every_legal_move_is_listed_best_first_and_the_line_is_legal(name, moves):
     player = make(name, SMALL)
     state = play_moves(SMALL, moves)

@@ -40,11 +40,12 @@ class FirstMove(Player):
 
     def think(self, states, key):
         self.keys.append(tuple(np.asarray(jax.random.key_data(key)).tolist()))
-        legal = np.asarray(jax.vmap(self.game.legal)(states))
-        values = np.where(legal, -np.arange(legal.shape[1]) / 10, -np.inf).astype(np.float32)
-        policy = values == values.max(axis=1, keepdims=True)
+        legal = jax.vmap(self.game.legal)(states)
+        values = jnp.where(legal, jnp.arange(legal.shape[1], dtype=jnp.float32)[None] / -10, -jnp.inf)
+        best = jnp.max(values, axis=1)
+        policy = (values == best[:, None]).astype(jnp.float32)
         return SearchResult(
-            values.argmax(axis=1), values, policy, values.max(axis=1), np.ones(1), np.zeros_like(policy)
+            jnp.argmax(values, axis=1), values, policy, best, jnp.ones(1, jnp.int32), jnp.zeros_like(legal)
         )
 
     def choose(self, states, turn, key):
@@ -69,7 +70,12 @@ def sit_down(text: str = "", game: Game = TIC_TAC_TOE, player: Player | None = N
 
 
 def said(session: Session) -> str:
-    return session.console.file.getvalue()
+    return on(session.console)
+
+
+def on(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
 
 
 def played(text: str, **more) -> Session:
@@ -126,7 +132,7 @@ def test_the_board_marks_the_last_move_alone():
 def test_a_terminal_gets_colours_and_no_brackets():
     console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", width=100)
     Session(TIC_TAC_TOE, None, console, typing("b2")).run()
-    text = console.file.getvalue()
+    text = on(console)
     assert "\x1b[" in text and "[X]" not in text
 
 
@@ -177,9 +183,9 @@ def test_every_command_is_written():
 
 def test_values_are_sorted_with_bars_and_the_best_marked():
     session = played("values", player=FirstMove(TIC_TAC_TOE))
-    first = said(session).splitlines().index(" move  value        loss   win")
+    first = said(session).splitlines().index(" move  value         loss   win")
     rows = said(session).splitlines()[first + 1 : first + 10]
-    assert [row.split()[0] for row in rows] == "a1 b1 c1 a2 b2 c2 a3 b3 c3".split()
+    assert [row.split()[0] for row in rows] == ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]
     assert ["best" in row for row in rows] == [True] + [False] * 8
     assert "-0.80" in rows[8] and "▐█████████│" in rows[8]
 
@@ -227,7 +233,7 @@ def test_after_the_end_another_game_is_offered(word, moves):
     session.ask = ask
     session.run()
     assert prompts[3].startswith("another game?")
-    assert len(session.moves) == (moves if moves else 0)
+    assert len(session.moves) == moves
 
 
 @pytest.mark.parametrize("end", [EOFError, KeyboardInterrupt, play.Quit])
