@@ -11,7 +11,7 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator, Search, SearchResult
-from beamzero.search.packing import apply_packed, chunk_size
+from beamzero.search.packing import apply_in_chunks, pack
 
 
 class Player(abc.ABC):
@@ -61,4 +61,5 @@ def _choose(game: Game, search: Search, evaluator: Evaluator, states: State, tur
     def answer(states: State, number: Array) -> Array:
         return search(game, evaluator, states, jax.random.fold_in(key, number)).action
 
-    return apply_packed(answer, states, turn, chunk_size(turn.shape[0]))
+    places, count = pack(turn)
+    return apply_in_chunks(answer, states, places, count, chunk=max(1, -(-turn.shape[0] // 8)))

@@ -18,7 +18,6 @@ Values are for side 0 throughout, so a sign is needed only where a side chooses.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -30,7 +29,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, SearchResult, choose_best, side_sign, spread
-from beamzero.search.packing import apply_packed, chunk_size
+from beamzero.search.packing import apply_packed
 
 
 class Tree(NamedTuple):
@@ -115,9 +114,10 @@ class BeamSearch:
         # The root's children come first whatever Q says, and nodes that cannot be opened need no priority.
         ask_scores = jnp.any(may_open, axis=1) & (depth > 0)
 
-        value = _packed(evaluator.value, flat, ask_value.reshape(-1))
+        value = apply_packed(lambda rows, _: evaluator.value(rows), flat, ask_value.reshape(-1))
         value = jnp.where(over.reshape(-1), jax.vmap(game.score)(flat), side_sign(game, flat) * value)
-        scores = _packed(evaluator.scores, node, ask_scores)
+        # Nearly every root asks, until nearly none does.
+        scores = apply_packed(lambda rows, _: evaluator.scores(rows), node, ask_scores, eighths=(1, 8))
         priority = jnp.where((depth == 0)[:, None], jnp.inf, jnp.take_along_axis(scores, moves, axis=1))
         priority = jnp.where(may_open, priority, -jnp.inf)
         asked = jnp.sum(ask_value, axis=1, dtype=jnp.int32) + ask_scores.astype(jnp.int32)
@@ -158,10 +158,6 @@ class BeamSearch:
             nodes=1 + jnp.sum(tree.count, axis=1, dtype=jnp.int32),
             proven=spread(moves, count, proven[:, :width], game.num_actions, False),
         )
-
-
-def _packed(function: Callable[[State], Array], states: State, mask: Array) -> Array:
-    return apply_packed(lambda rows, _: function(rows), states, mask, chunk_size(mask.shape[0]))
 
 
 def _next_node(game: Game, tree: Tree) -> tuple[State, Array]:

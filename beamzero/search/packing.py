@@ -32,27 +32,32 @@ def take_rows(rows: Rows, places: Array) -> Rows:
     return jax.tree.map(lambda x: x.at[places].get(mode="clip"), rows)
 
 
-def chunk_size(rows: int) -> int:
-    """A good chunk for `rows` rows: small enough that a part-filled last one wastes little, large enough for a net.
+def apply_packed(
+    function: Callable[[Rows, Array], Rows], rows: Rows, mask: Array, eighths: tuple[int, ...] = (1, 6, 7, 8)
+) -> Rows:
+    """``function(rows, 0)`` where `mask` [N] holds and zeros elsewhere, computed on packed rows.
 
-    A GPU pays for each chunk with a look at the loop's condition, so it gets fewer.
-    """
-    parts = 4 if jax.default_backend() == "gpu" else 16
-    return max(1, -(-rows // parts))
+    `function` maps rows and the number of a chunk (for its random key, if it draws) to rows of results, each row on
+    its own.
 
-
-def apply_packed(function: Callable[[Rows, Array], Rows], rows: Rows, mask: Array, chunk: int) -> Rows:
-    """``function(rows, 0)`` where `mask` [N] holds and zeros elsewhere, computed on packed chunks of `chunk` rows.
-
-    `function` maps rows and the number of the chunk (for its random key, if it draws) to rows of results, each row on
-    its own. It runs ``ceil(sum(mask) / chunk)`` times.
+    A CPU works through the packed rows in chunks of N/16. On a GPU each chunk would cost a look at the loop's condition
+    from the host, so there the packed rows are done at once, in the smallest of a few sizes that holds them: `eighths`
+    of N, the last of them 8. Each size is compiled, so there should be few.
     """
     size = mask.shape[0]
-    chunk = min(chunk, size)
     places, count = pack(mask)
+    if jax.default_backend() == "gpu":
+        return _apply_once(function, rows, places, count, sorted({0, *(-(-size * part // 8) for part in eighths)}))
+    return apply_in_chunks(function, rows, places, count, max(1, -(-size // 16)))
+
+
+def apply_in_chunks(
+    function: Callable[[Rows, Array], Rows], rows: Rows, places: Array, count: Array, chunk: int
+) -> Rows:
+    """The rows at the first `count` of `places`, `chunk` of them at a time: ``ceil(count / chunk)`` calls."""
+    size = places.shape[0]
     places = jnp.pad(places, (0, chunk), constant_values=size)
-    shapes = jax.eval_shape(function, take_rows(rows, places[:chunk]), jnp.int32(0))
-    empty = jax.tree.map(lambda x: jnp.zeros((size, *x.shape[1:]), x.dtype), shapes)
+    empty = _no_results(function, rows, size)
 
     def body(carry: tuple[Array, Rows]) -> tuple[Array, Rows]:
         number, results = carry
@@ -61,3 +66,26 @@ def apply_packed(function: Callable[[Rows, Array], Rows], rows: Rows, mask: Arra
         return number + 1, jax.tree.map(lambda r, a: r.at[here].set(a, mode="drop"), results, answers)
 
     return lax.while_loop(lambda carry: carry[0] * chunk < count, body, (jnp.int32(0), empty))[1]
+
+
+def _apply_once(
+    function: Callable[[Rows, Array], Rows], rows: Rows, places: Array, count: Array, sizes: list[int]
+) -> Rows:
+    """The rows at the first `count` of `places`, in one call on the smallest of `sizes` that is enough."""
+    empty = _no_results(function, rows, places.shape[0])
+
+    def branch(size: int) -> Callable[[Array], Rows]:
+        def run(places: Array) -> Rows:
+            here = places[:size]
+            answers = function(take_rows(rows, here), jnp.int32(0))
+            return jax.tree.map(lambda r, a: r.at[here].set(a, mode="drop"), empty, answers)
+
+        return run if size else lambda places: empty
+
+    enough = jnp.searchsorted(jnp.array(sizes, jnp.int32), count, side="left").astype(jnp.int32)
+    return lax.switch(enough, [branch(size) for size in sizes], places)
+
+
+def _no_results(function: Callable[[Rows, Array], Rows], rows: Rows, size: int) -> Rows:
+    shapes = jax.eval_shape(function, rows, jnp.int32(0))
+    return jax.tree.map(lambda x: jnp.zeros((size, *x.shape[1:]), x.dtype), shapes)

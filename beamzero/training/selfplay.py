@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator, choose_best, legal_moves, side_sign
-from beamzero.search.packing import apply_packed, chunk_size
+from beamzero.search.packing import apply_packed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +72,7 @@ def choose_action(
     """int32 [G]: a move for each running game."""
     noise_key, draw_key, tie_key = jax.random.split(key, 3)
     legal = legal_moves(game, states)
-    scores = apply_packed(lambda rows, _: evaluator.scores(rows), states, running, chunk_size(settings.games))
+    scores = apply_packed(lambda rows, _: evaluator.scores(rows), states, running, eighths=(2, 8))
     chances = move_probabilities(scores, legal, settings, noise_key)
     sampled = jax.random.categorical(draw_key, jnp.log(chances), axis=1).astype(jnp.int32)
     if settings.sampled_moves == 0:

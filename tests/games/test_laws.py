@@ -196,7 +196,7 @@ def test_a_finished_game_says_why(game):
 
 @functools.cache
 def images(game: Game):
-    """What `symmetries` makes of every state: observations [T, N, S, ...], legal actions and action numbers [T, N, S, A].
+    """What `symmetries` makes of every state: observations [T, N, S, ...], legal and action numbers [T, N, S, A].
 
     Entry a of the action numbers is the action that became action a in the image.
     """

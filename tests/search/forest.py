@@ -87,7 +87,7 @@ def forest_evaluator(forest: Forest) -> Evaluator:
 
 
 def grow(seed: int) -> Forest:
-    """A random forest. Its trees differ in how bushy and deep they are, how soon games end, and how many ties there are."""
+    """A random forest. Its trees differ in how bushy and deep they are, how soon games end, how many ties they have."""
     rng = np.random.default_rng(seed)
     total = TREES * NODES
     child = np.full((total, ACTIONS), -1, np.int32)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.search.packing import apply_packed, pack, take_rows
+from beamzero.search.packing import apply_in_chunks, apply_packed, pack, take_rows
 
 SIZE = 13
 MASKS = st.lists(st.booleans(), min_size=SIZE, max_size=SIZE).map(np.array)
@@ -34,38 +34,54 @@ def rows_of(seed: int) -> Rows:
     return Rows(rng.integers(0, 99, SIZE, dtype=np.int32), rng.integers(0, 99, (SIZE, 3)).astype(np.float32))
 
 
-@functools.partial(jax.jit, static_argnums=2)
-def packed(rows, mask, chunk):
-    """The results, and for each row the number of the chunk that did it, plus 1."""
-    function = lambda rows, number: (plain(rows), jnp.full(rows.number.shape, number + 1))  # noqa: E731
-    return apply_packed(function, rows, mask, chunk)
+def numbered(rows: Rows, number: jax.Array):
+    """`plain`, and for each row the number of the chunk that did it, plus 1."""
+    return plain(rows), jnp.full(rows.number.shape, number + 1)
 
 
-@pytest.mark.parametrize("chunk", [1, 4, SIZE, 50])
-@given(mask=MASKS, seed=st.integers(0, 9))
-def test_rows_that_count_get_the_plain_answer_and_others_zeros(chunk, mask, seed):
-    rows = rows_of(seed)
-    results, numbers = jax.device_get(packed(rows, mask, chunk))
+def check(results, rows: Rows, mask: np.ndarray) -> list[int]:
+    """Assert that the rows that count have their answers and others zeros; give the numbers of their chunks."""
+    results, numbers = jax.device_get(results)
     for result, expected in zip(results, jax.device_get(plain(rows)), strict=True):
         assert result.dtype == expected.dtype and result.shape == expected.shape
         assert (result[mask] == expected[mask]).all()
         assert (result[~mask] == 0).all()
     assert (numbers[~mask] == 0).all()
-    assert list(numbers[mask]) == [i // min(chunk, SIZE) + 1 for i in range(mask.sum())], "in order, each chunk full"
+    return [int(number) - 1 for number in numbers[mask]]
+
+
+@jax.jit
+def packed(rows, mask):
+    return apply_packed(numbered, rows, mask)
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def in_chunks(rows, mask, chunk):
+    return apply_in_chunks(numbered, rows, *pack(mask), chunk)
+
+
+@given(mask=MASKS, seed=st.integers(0, 9))
+def test_rows_that_count_get_the_plain_answer_and_others_zeros(mask, seed):
+    check(packed(rows_of(seed), mask), rows_of(seed), mask)
+
+
+@pytest.mark.parametrize("chunk", [1, 4, SIZE, 50])
+@given(mask=MASKS, seed=st.integers(0, 9))
+def test_chunks_are_filled_in_order(chunk, mask, seed):
+    numbers = check(in_chunks(rows_of(seed), mask, chunk), rows_of(seed), mask)
+    assert numbers == [i // chunk for i in range(mask.sum())]
 
 
 def test_the_function_runs_no_more_often_than_it_must():
     ran: list[int] = []
-    shapes: list[tuple[int, ...]] = []
 
     @jax.jit
     def counted(rows, mask):
         def function(rows, number):
-            shapes.append(rows.number.shape)
             jax.debug.callback(lambda n: ran.append(int(n)), number)
             return plain(rows)
 
-        return apply_packed(function, rows, mask, 4)
+        return apply_in_chunks(function, rows, *pack(mask), 4)
 
     for count in range(SIZE + 1):
         ran.clear()
@@ -73,7 +89,29 @@ def test_the_function_runs_no_more_often_than_it_must():
         jax.block_until_ready(counted(rows_of(0), mask))
         jax.effects_barrier()
         assert sorted(ran) == list(range(-(-count // 4))), count
-    assert set(shapes) == {(4,)}
+
+
+def test_on_a_gpu_all_rows_are_done_at_once_in_the_smallest_size_that_holds_them(monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    ran: list[int] = []
+
+    @jax.jit
+    def counted(rows, mask):
+        def function(rows, number):
+            size = rows.number.shape[0]
+            jax.debug.callback(lambda: ran.append(size))
+            return numbered(rows, number)
+
+        return apply_packed(function, rows, mask)
+
+    sizes = [0, 2, 7, 10, 12, 13]  # 0, 1, 4, 6, 7 and 8 eighths of 13 rows, rounded up
+    for count in range(SIZE + 1):
+        ran.clear()
+        mask = np.random.default_rng(count).permutation(np.arange(SIZE) < count)
+        assert set(check(counted(rows_of(count), mask), rows_of(count), mask)) <= {0}
+        jax.effects_barrier()
+        wanted = next(size for size in sizes if size >= count)
+        assert ran == ([wanted] if wanted else []), count
 
 
 @given(mask=MASKS)
