@@ -36,7 +36,7 @@ def parse(text: str) -> Spec:
     while position < len(tail):
         match = _PART.match(tail, position)
         if match is None or match.end() == position:
-            raise BadInput(f"cannot read {tail[position:]!r} in {text!r}: write name:key=value,key=value, quoting values with commas")
+            raise BadInput(f"cannot read {tail[position:]!r} in {text!r}: write name:key=value, quoting commas")
         value = match["value"].strip()
         if value.startswith('"'):
             value = re.sub(r"\\(.)", r"\1", value[1:-1])

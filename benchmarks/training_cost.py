@@ -1,6 +1,6 @@
 """What an iteration of the paper's Connect Four run costs, against the number of games and against E.
 
-    python benchmarks/training_cost.py [--recipe connect_four_paper_large] [--games 250 500 1000 2000] [--expand 10 30 100]
+    python benchmarks/training_cost.py [--recipe NAME] [--games 250 500 1000 2000] [--expand 10 30 100]
 
 Prints a table of seconds an iteration, after compilation, and how evenly it grows: evaluations a second should stay the
 same, so that cost is linear in games and in E. Run from the root of the checkout; it needs nothing installed but JAX.
@@ -33,8 +33,8 @@ def main() -> None:
     arguments = parser.parse_args()
     keep_compiled_code()
     recipe = find_recipe(arguments.recipe)
-    print(f"{arguments.recipe} on {jax.devices()[0].device_kind}; seconds an iteration, the median of {arguments.iterations}")
-    print(f"{'games':>6} {'E':>5} {'s/iteration':>12} {'searched states':>16} {'M evaluations/s':>16} {'first, compiling':>17}")
+    print(f"{arguments.recipe} on {jax.devices()[0].device_kind}; medians of {arguments.iterations} iterations")
+    print(" games     E  s/iteration  searched states  M evaluations/s  first, compiling")
     for games in arguments.games:
         for expand in arguments.expand:
             settings = settle(make_settings(recipe, {"games": games, "expand": expand}))

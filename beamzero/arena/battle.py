@@ -71,7 +71,9 @@ def battle(
     different one for each pair of games, or the game has no more of them.
     """
     if games < 2 or games % 2:
-        raise BadInput(f"games is {games}, but must be an even number, 2 or more: each opening is played with both colours")
+        raise BadInput(
+            f"games is {games}, but must be an even number, 2 or more: each opening is played with both colours"
+        )
     if not 0 <= random_plies <= game.max_plies // 2:
         raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")
     key = jax.random.key(seed)

@@ -25,11 +25,15 @@ def round_robin(
     battles = {}
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):
         progress = _progress(told, f"{one.name} v {other.name}")
-        battles[one.name, other.name] = battle(game, one, other, games, random_plies, _battle_seed(seed, number), progress)
+        battles[one.name, other.name] = battle(
+            game, one, other, games, random_plies, _battle_seed(seed, number), progress
+        )
     return battles
 
 
-def rate_players(battles: Mapping[tuple[str, str], Battle], names: Sequence[str], anchor: str, seed: int) -> list[Rating]:
+def rate_players(
+    battles: Mapping[tuple[str, str], Battle], names: Sequence[str], anchor: str, seed: int
+) -> list[Rating]:
     """Elo of everyone in a round robin; the anchor is 1000."""
     return rate(names, {pair: played.pair_scores for pair, played in battles.items()}, anchor, seed)
 

@@ -30,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
     keep_compiled_code()
     try:
-        status = app(args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False, prog_name="beamzero")
+        status = app(
+            args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False, prog_name="beamzero"
+        )
         return status if isinstance(status, int) else 0
     except BadInput as error:
         return _fail(str(error), 2)
@@ -44,11 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         if isinstance(error, _ClickException):
-            message = error.format_message().rstrip(".")
+            message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
             return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)
         raise
 
 
 def _fail(message: str, status: int) -> int:
-    err.print("beamzero: " + " ".join(message.split()), style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
+    err.print(
+        "beamzero: " + " ".join(message.split()), style="red" if err.is_terminal else None, markup=False, soft_wrap=True
+    )
     return status

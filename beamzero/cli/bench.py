@@ -40,7 +40,9 @@ def register(app: typer.Typer) -> None:
 
 
 def bench_command(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam; all of them by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam; all of them by default.")
+    ] = None,
     peers: Annotated[bool, typer.Option("--peers", help="Measure installed peers (pgx) in the same run.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -115,7 +117,9 @@ def random_play(game: Game, batch: int) -> Callable[[], Any]:
             action, _ = choose_best(values, jax.random.fold_in(key, i))
             states = jax.vmap(game.step)(states, action)
             over = jax.vmap(game.over)(states)
-            return jax.tree.map(lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old), fresh, states)
+            return jax.tree.map(
+                lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old), fresh, states
+            )
 
         return jax.lax.fori_loop(0, _STEPS, body, fresh)
 
@@ -125,7 +129,7 @@ def random_play(game: Game, batch: int) -> Callable[[], Any]:
 def _pgx_random_play(name: str, batch: int) -> Callable[[], Any]:
     import pgx
 
-    env = pgx.make(name)  # type: ignore[arg-type]
+    env = pgx.make(name)
 
     @jax.jit
     def play(key: jax.Array) -> Any:
@@ -136,7 +140,9 @@ def _pgx_random_play(name: str, batch: int) -> Callable[[], Any]:
             action, _ = choose_best(values, jax.random.fold_in(key, i))
             states = jax.vmap(env.step)(states, action)
             over = states.terminated | states.truncated
-            return jax.tree.map(lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old), fresh, states)
+            return jax.tree.map(
+                lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old), fresh, states
+            )
 
         return jax.lax.fori_loop(0, _STEPS, body, fresh)
 
@@ -171,7 +177,11 @@ def bench_beam(peers: bool) -> Iterator[Row]:
             asked = int(find(evaluator, roots)[1])
             taken = seconds_of(lambda: find(evaluator, roots), lambda: bare(weights[0], children))
             yield Row(
-                f"beam search E={expand}, {name}", "evaluations/s", asked / taken[0], batch * game.max_moves / taken[1], "bare net"
+                f"beam search E={expand}, {name}",
+                "evaluations/s",
+                asked / taken[0],
+                batch * game.max_moves / taken[1],
+                "bare net",
             )
 
 
@@ -188,7 +198,9 @@ def _some_positions(game: Game, batch: int) -> State:
         action, _ = choose_best(jnp.where(legal_moves(game, states), 0.0, -jnp.inf), jax.random.key(ply))
         moved = jax.vmap(game.step)(states, action)
         go = (stop > ply) & ~jax.vmap(game.over)(moved)
-        states = jax.tree.map(lambda new, old: jnp.where(go.reshape(-1, *[1] * (new.ndim - 1)), new, old), moved, states)
+        states = jax.tree.map(
+            lambda new, old: jnp.where(go.reshape(-1, *[1] * (new.ndim - 1)), new, old), moved, states
+        )
     return states
 
 

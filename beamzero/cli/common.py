@@ -18,7 +18,9 @@ err = Console(stderr=True, highlight=False)
 """Messages and progress."""
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game, such as connect_four or connect_four:rows=7.")]
-AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="An agent, such as lookahead:2 or probs:runs/connect_four.")]
+AgentName = Annotated[
+    str, typer.Argument(metavar="AGENT", help="An agent, such as lookahead:2 or probs:runs/connect_four.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; messages go to stderr.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same result.")]
 Moves = Annotated[str, typer.Option(help="Moves to play first, separated by commas.")]

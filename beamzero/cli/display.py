@@ -26,7 +26,11 @@ class TrainingDisplay(Report):
     def __init__(self) -> None:
         self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
         self._bars = Progress(
-            TextColumn("{task.description:<28}"), BarColumn(bar_width=36), MofNCompleteColumn(), TimeElapsedColumn(), console=err
+            TextColumn("{task.description:<28}"),
+            BarColumn(bar_width=36),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=err,
         )
         self._run = self._bars.add_task("iterations", total=None)
         self._phase = self._bars.add_task("starting", total=None)
@@ -42,7 +46,9 @@ class TrainingDisplay(Report):
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live is not None:
             self._bars.remove_task(self._phase)
             self._draw()

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def games(json: AsJson = False) -> None:
     """List the games that can be played, with their parameters."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, kind in GAMES.items():
         game = kind()
         defaults = {field: getattr(game, field) for field in field_types(kind)}
@@ -66,7 +66,9 @@ def agents(json: AsJson = False) -> None:
 
 
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Show one recipe: every setting, its value and what it means.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show one recipe: every setting, its value and what it means.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """List the recipes for training, or show one with all its settings."""
@@ -74,7 +76,9 @@ def recipes(
         return _show_recipe(name, json)
     found = list_recipes()
     if json:
-        return print_json({"recipes": {r.name: {"game": r.game, "algorithm": r.algorithm, "about": r.about} for r in found.values()}})
+        return print_json(
+            {"recipes": {r.name: {"game": r.game, "algorithm": r.algorithm, "about": r.about} for r in found.values()}}
+        )
     table = Table(box=None, header_style="bold")
     for title in ("recipe", "game", "what it is"):
         table.add_column(title)

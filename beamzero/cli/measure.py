@@ -15,10 +15,15 @@ from beamzero.cli.lists import elo_text
 from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
+from beamzero.players.analysis import step
 from beamzero.search.perft import perft as count_lines
 
-Games = Annotated[int, typer.Option(help="How many games; an even number, since each opening is played with both colours.")]
-RandomPlies = Annotated[int, typer.Option(help="Random moves that open each game; more where that gives too few openings.")]
+Games = Annotated[
+    int, typer.Option(help="How many games; an even number, since each opening is played with both colours.")
+]
+RandomPlies = Annotated[
+    int, typer.Option(help="Random moves that open each game; more where that gives too few openings.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +37,7 @@ def play_moves(game: Game, text: str) -> State:
     state = game.init(jax.random.key(0))
     for number, name in enumerate(filter(None, (part.strip() for part in text.split(","))), 1):
         try:
-            state = game.step(state, game.parse_action(state, name))
+            state = step(game, state, game.parse_action(state, name))
         except BadInput as error:
             raise BadInput(f"move {number}: {error}") from None
     return state
@@ -52,7 +57,13 @@ def battle_command(
     one, other = make_player(agent, rules), make_player(opponent, rules)
     with progress_bar(f"{agent} v {opponent}") as update:
         played = battle(
-            rules, one, other, games, random_plies, seed, lambda done, total: update(f"{agent} v {opponent}", done, total)
+            rules,
+            one,
+            other,
+            games,
+            random_plies,
+            seed,
+            lambda done, total: update(f"{agent} v {opponent}", done, total),
         )
     if json:
         return print_json(_battle_json(played))
@@ -79,9 +90,13 @@ def _show_battle(played: Battle) -> None:
         table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
     out.print(table)
     low, high = played.interval
-    out.print(f"\n{played.agents[0]} scores [bold]{played.score:.3f}[/bold] against {played.agents[1]}, 95% interval {low:.3f} to {high:.3f}")
     out.print(
-        f"{played.games} games of {played.game} from {played.openings} different openings of {played.random_plies} random plies,"
+        f"\n{played.agents[0]} scores [bold]{played.score:.3f}[/bold] against {played.agents[1]},"
+        f" 95% interval {low:.3f} to {high:.3f}"
+    )
+    out.print(
+        f"{played.games} games of {played.game} from {played.openings} different openings"
+        f" of {played.random_plies} random plies,"
         f" {played.mean_plies:.1f} plies long on average",
         style="dim",
     )
@@ -89,7 +104,9 @@ def _show_battle(played: Battle) -> None:
 
 def rate_command(
     game: GameName,
-    agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="The agents; random is added if it is not named.")],
+    agents: Annotated[
+        list[str], typer.Argument(metavar="AGENT...", help="The agents; random is added if it is not named.")
+    ],
     games: Games = 1000,
     random_plies: RandomPlies = 2,
     seed: Seed = 0,

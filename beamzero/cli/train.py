@@ -12,7 +12,8 @@ from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
 from beamzero.errors import BadInput
 from beamzero.training.config import find_recipe, list_recipes
-from beamzero.training.loop import Order, Outcome, train
+from beamzero.training.loop import Outcome, train
+from beamzero.training.order import Order
 
 
 def register(app: typer.Typer) -> None:
@@ -22,14 +23,28 @@ def register(app: typer.Typer) -> None:
 def train_command(
     game: GameName,
     algo: Annotated[str, typer.Option(help="The algorithm; probs is the only one so far.")] = "probs",
-    recipe: Annotated[str | None, typer.Option(help="Settings that are known to work (beamzero recipes lists them); GAME_quick by default, where there is one.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated.")] = None,
-    start_from: Annotated[str | None, typer.Option("--from", metavar="AGENT", help="Start from a trained agent: a run folder or a .safetensors file.")] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(help="Settings that are known to work, as beamzero recipes lists them; GAME_quick by default."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated.")
+    ] = None,
+    start_from: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="AGENT", help="Start from a trained agent: a run folder or a .safetensors file."
+        ),
+    ] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop after this long.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Stop after this many iterations in all; schedules stay as the recipe has them.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Stop after this many iterations in all; schedules stay as the recipe has them.")
+    ] = None,
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="The run's folder; by default runs/GAME.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in that folder.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same run; 0 by default.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same run; 0 by default.")
+    ] = None,
     json: AsJson = False,
 ) -> int:
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""

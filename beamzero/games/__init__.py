@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.metadata
 import importlib.util
@@ -94,7 +93,7 @@ def _checked(kind: Any, name: str) -> type[Game]:
         raise BadInput(f"{name!r} cannot be played: it is no Game")
     if inspect.isabstract(kind):
         raise BadInput(f"{name!r} cannot be played: {', '.join(sorted(kind.__abstractmethods__))} not written yet")
-    if not (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen):
+    if not getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
         raise BadInput(f"{name!r} cannot be played: write @dataclasses.dataclass(frozen=True) above the class")
     try:
         types = set(field_types(kind).values())

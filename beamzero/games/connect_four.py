@@ -35,7 +35,9 @@ class ConnectFour(Game):
             if not 2 <= getattr(self, field) <= high:
                 raise BadInput(f"connect_four: {field} is {getattr(self, field)}, but must be 2 to {high}")
         if self.length > max(self.rows, self.columns):
-            raise BadInput(f"connect_four: a line of {self.length} does not fit on {self.rows} rows and {self.columns} columns")
+            raise BadInput(
+                f"connect_four: a line of {self.length} does not fit on {self.rows} rows and {self.columns} columns"
+            )
 
     @property
     def num_actions(self) -> int:
@@ -59,9 +61,7 @@ class ConnectFour(Game):
         return jnp.uint8 if self.rows < 8 else jnp.uint16 if self.rows < 16 else jnp.uint32
 
     def init(self, key: Array) -> ConnectFourState:
-        return ConnectFourState(
-            stones=jnp.zeros((2, self.columns), self._dtype), ply=jnp.int32(0), winner=jnp.int8(0)
-        )
+        return ConnectFourState(stones=jnp.zeros((2, self.columns), self._dtype), ply=jnp.int32(0), winner=jnp.int8(0))
 
     def player(self, state: ConnectFourState) -> Array:
         return state.ply & 1
@@ -74,7 +74,9 @@ class ConnectFour(Game):
         side = self.player(state)
         filled = state.stones[0] | state.stones[1]
         # A column holds 2**height - 1, so one more than that is its lowest free square.
-        landing = jnp.where(jnp.arange(self.columns) == action, filled + np.array(1, self._dtype), np.array(0, self._dtype))
+        landing = jnp.where(
+            jnp.arange(self.columns) == action, filled + np.array(1, self._dtype), np.array(0, self._dtype)
+        )
         mine = jnp.arange(2)[:, None] == side
         stones = state.stones | jnp.where(mine, landing[None], np.array(0, self._dtype))
         own = jnp.where(side == 0, stones[0], stones[1])

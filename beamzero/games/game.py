@@ -28,7 +28,7 @@ class Game(abc.ABC):
     Laws, which the tests check on random play for every registered game:
 
     - a decision state that is not over has a legal move;
-    - `moves` packs exactly what `legal` allows, in rising order unless a game says otherwise, and never more than `max_moves`;
+    - `moves` packs exactly what `legal` allows, in rising order unless a game says otherwise, at most `max_moves`;
     - `step` never changes a finished game;
     - `score` lies in [-1, 1] and is 0 while the game runs;
     - ``parse_action(state, action_name(state, action)) == action`` for every legal action.

@@ -14,7 +14,9 @@ def draw(cells: Sequence[Sequence[int]]) -> str:
     """Rows of cells (0 empty, 1 first side, 2 second side; the bottom row first) as text with coordinates."""
     columns = len(cells[0])
     width = len(str(len(cells)))
-    lines = [f"{row + 1:>{width}}  {' '.join(STONES[cell] for cell in cells[row])}" for row in reversed(range(len(cells)))]
+    lines = [
+        f"{row + 1:>{width}}  {' '.join(STONES[cell] for cell in cells[row])}" for row in reversed(range(len(cells)))
+    ]
     lines.append(" " * (width + 2) + " ".join(LETTERS[:columns]))
     return "\n".join(lines)
 

@@ -47,7 +47,9 @@ class TicTacToe(Game):
 
     def step(self, state: TicTacToeState, action: Array) -> TicTacToeState:
         side = self.player(state)
-        own = jnp.where(side == 0, state.stones[0], state.stones[1]) | (jnp.uint16(1) << jnp.asarray(action, jnp.uint16))
+        own = jnp.where(side == 0, state.stones[0], state.stones[1]) | (
+            jnp.uint16(1) << jnp.asarray(action, jnp.uint16)
+        )
         won = jnp.any(own & _LINES == _LINES)
         winner = jnp.where(won, (1 - 2 * side).astype(jnp.int8), jnp.int8(0))
         stones = jnp.where(jnp.arange(2) == side, own, state.stones)

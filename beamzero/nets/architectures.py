@@ -99,7 +99,9 @@ class _ConvModule(nnx.Module):
         channels = _widths(settings.channels, "channels")
         shrink = 2 * len(channels) if settings.padding == "valid" else 0
         if min(height, width) <= shrink:
-            raise BadInput(f"conv: {len(channels)} valid 3x3 layers do not fit on a {height}x{width} board; use padding=same")
+            raise BadInput(
+                f"conv: {len(channels)} valid 3x3 layers do not fit on a {height}x{width} board; use padding=same"
+            )
         self.depth = len(channels)
         for i, outputs_here in enumerate(channels):
             setattr(self, f"conv_{i}", _conv3x3(inputs, outputs_here, settings.padding, rngs, dtype))
@@ -140,9 +142,10 @@ class _MLPModule(nnx.Module):
         self.head = nnx.Linear(inputs, outputs, rngs=rngs, dtype=jnp.float32)
 
     def __call__(self, observations: Array) -> Array:
-        x = _activate(self.dense_0(observations.reshape(observations.shape[0], -1)))
-        for i in range(1, self.depth):
-            x = x + _activate(getattr(self, f"dense_{i}")(x))
+        x = observations.reshape(observations.shape[0], -1)
+        for i in range(self.depth):
+            y = _activate(getattr(self, f"dense_{i}")(x))
+            x = x + y if i else y
         return self.head(x.astype(jnp.float32))
 
 
@@ -169,18 +172,18 @@ class _ResNetModule(nnx.Module):
     def __init__(self, settings: ResNet, shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
         height, width, inputs = _board(shape, settings.name)
         self.blocks, channels = settings.blocks, settings.channels
-        for i in range(1 + 2 * settings.blocks):
-            setattr(self, f"conv_{i}", _conv3x3(inputs, channels, "same", rngs, dtype))
-            inputs = channels
+        self.first = _conv3x3(inputs, channels, "same", rngs, dtype)
+        for i in range(2 * settings.blocks):
+            setattr(self, f"conv_{i}", _conv3x3(channels, channels, "same", rngs, dtype))
         for i in range(settings.blocks):
             setattr(self, f"norm_{i}", nnx.LayerNorm(channels, rngs=rngs, dtype=dtype))
         self.tail = _Dense(height * width * channels, (settings.dense,), outputs, rngs, dtype)
 
     def __call__(self, observations: Array) -> Array:
-        x = _activate(self.conv_0(observations))
+        x = _activate(self.first(observations))
         for i in range(self.blocks):
-            y = _activate(getattr(self, f"conv_{2 * i + 1}")(getattr(self, f"norm_{i}")(x)))
-            x = x + getattr(self, f"conv_{2 * i + 2}")(y)
+            y = _activate(getattr(self, f"conv_{2 * i}")(getattr(self, f"norm_{i}")(x)))
+            x = x + getattr(self, f"conv_{2 * i + 1}")(y)
         return self.tail(_activate(x).reshape(x.shape[0], -1))
 
 
@@ -201,5 +204,7 @@ def _between(what: str, value: int, low: int, high: int) -> None:
 
 def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:
     if len(shape) != 3:
-        raise BadInput(f"{name} needs observations of height, width and channels, but this game's have shape {shape}; use mlp")
+        raise BadInput(
+            f"{name} needs observations of height, width and channels, but this game's have shape {shape}; use mlp"
+        )
     return shape[0], shape[1], shape[2]

@@ -64,9 +64,9 @@ def load_trained(path: str, game: Game, checkpoint: str = "last") -> Trained:
         raise BadInput(f"no agent {path!r}: give a run folder or a .safetensors file{known}")
     tensors, info = load_agent(place)
     try:
-        nets = _nets(info, game, str(place))
+        value_net, q_net = _nets(info, game, str(place))
         weights = unflatten(tensors)
-        return Trained(*nets, *(_fitting(net, weights[name]) for net, name in zip(nets, ("value", "q"), strict=True)), info)
+        return Trained(value_net, q_net, _fitting(value_net, weights["value"]), _fitting(q_net, weights["q"]), info)
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, BadInput):
             raise

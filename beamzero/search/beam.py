@@ -1,17 +1,17 @@
 """The beam search of PROBS (its paper's Algorithm 1), for a batch of roots at once.
 
-The best-first tree of one root grows by `expand` expansions. An expansion takes the open node of highest priority, makes
-all its children, and values those that are not over with V. The root comes first, then all its children (priority
+The best-first tree of one root grows by `expand` expansions. An expansion takes the open node of highest priority,
+makes all its children, and values those that are not over with V. The root comes first, then all its children (priority
 infinity), then nodes by the Q that their parent gave to the move that leads to them; between equal priorities the node
-that was made first, which among siblings is the first in the game's list of moves. Q is frozen while it searches. In the
-end an expanded node is worth the best of its children for the side that moves there.
+that was made first, which among siblings is the first in the game's list of moves. Q is frozen while it searches. In
+the end an expanded node is worth the best of its children for the side that moves there.
 
 Depth. Algorithm 1 opens the children of a node at depth d while d < M. So nodes at depth M are expanded too, and leaves
 lie up to M + 1 plies below the root: the paper's M = 2 sees three plies. That is the meaning of `depth` here. With
 ``strict=True`` no leaf lies deeper than `depth` plies.
 
 Layout. Children of expansion e stand in slots e*K to e*K + K - 1, so one slice update writes them and nothing is
-scattered. Only expanded nodes keep their state, a K-th of all: the state of a chosen child is its parent's, one step on.
+scattered. Only expanded nodes keep their state, a K-th of all: a chosen child's state is its parent's, one step on.
 Values are for side 0 throughout, so a sign is needed only where a side chooses.
 """
 
@@ -39,7 +39,7 @@ class Tree(NamedTuple):
     slot: Array  # int32 [B, E] the slot that the expanded node stands in; -1 for the root
     depth: Array  # int32 [B, E] plies from the root to the expanded node
     sign: Array  # float32 [B, E] +1 where side 0 is to move there, else -1
-    count: Array  # int32 [B, E] its children; 0 where nothing was left to expand
+    children: Array  # int32 [B, E] how many children it has; 0 where nothing was left to expand
     action: Array  # int32 [B, E*K] the move that leads to the child
     value: Array  # float32 [B, E*K] the child's value for side 0: the score if it is over, else V
     over: Array  # bool [B, E*K] whether the game is over there
@@ -70,15 +70,17 @@ class BeamSearch:
         return self.result(game, self.advance(game, evaluator, tree, self.expand), key)
 
     def start(self, game: Game, states: State, wanted: Array | None = None) -> Tree:
-        """Trees of their roots alone. A root where `wanted` [B] is false, or that is over, stays so and costs nothing."""
+        """Trees of their roots alone. A root where `wanted` [B] is false, or that is over, stays so at no cost."""
         over = jax.vmap(game.over)(states)
         batch, slots = over.shape[0], self.expand * game.max_moves
         return Tree(
-            states=jax.tree.map(lambda x: jnp.zeros((batch, self.expand, *x.shape[1:]), x.dtype).at[:, 0].set(x), states),
+            states=jax.tree.map(
+                lambda x: jnp.zeros((batch, self.expand, *x.shape[1:]), x.dtype).at[:, 0].set(x), states
+            ),
             slot=jnp.full((batch, self.expand), -1, jnp.int32),
             depth=jnp.zeros((batch, self.expand), jnp.int32),
             sign=jnp.ones((batch, self.expand), jnp.float32),
-            count=jnp.zeros((batch, self.expand), jnp.int32),
+            children=jnp.zeros((batch, self.expand), jnp.int32),
             action=jnp.zeros((batch, slots), jnp.int32),
             value=jnp.zeros((batch, slots), jnp.float32),
             over=jnp.zeros((batch, slots), jnp.bool_),
@@ -133,7 +135,7 @@ class BeamSearch:
             slot=write_node(tree.slot, tree.next_slot),
             depth=write_node(tree.depth, depth),
             sign=write_node(tree.sign, side_sign(game, node)),
-            count=write_node(tree.count, count),
+            children=write_node(tree.children, count),
             action=write_children(tree.action, moves),
             value=write_children(tree.value, value.reshape(batch, width)),
             over=write_children(tree.over, over),
@@ -147,7 +149,7 @@ class BeamSearch:
         """What the trees say about their roots' moves so far."""
         value, proven = back_up(game, tree)
         width = game.max_moves
-        moves, count, sign = tree.action[:, :width], tree.count[:, 0], tree.sign[:, :1]
+        moves, count, sign = tree.action[:, :width], tree.children[:, 0], tree.sign[:, :1]
         values = spread(moves, count, sign * value[:, :width], game.num_actions, -np.inf)
         action, policy = choose_best(values, key)
         return SearchResult(
@@ -155,7 +157,7 @@ class BeamSearch:
             values=values,
             policy=policy,
             value=jnp.max(values, axis=1),
-            nodes=1 + jnp.sum(tree.count, axis=1, dtype=jnp.int32),
+            nodes=1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32),
             proven=spread(moves, count, proven[:, :width], game.num_actions, False),
         )
 
@@ -195,7 +197,7 @@ def select(tree: Tree) -> Tree:
 
 
 def _first_highest(numbers: Array) -> Array:
-    """int32 [B]: argmax over the last axis of [B, N], the first of equal ones. On a CPU, XLA's own is six times slower."""
+    """int32 [B]: argmax of [B, N], the first of equal ones. On a CPU, XLA's own is six times slower."""
     size = numbers.shape[1]
     backwards = jnp.arange(size, 0, -1, dtype=jnp.float32)[None]
     highest = jnp.max(numbers, axis=1, keepdims=True)
@@ -213,7 +215,9 @@ def back_up(game: Game, tree: Tree) -> tuple[Array, Array]:
     def body(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         value, proven = carry
         e = tree.done - 1 - i
-        slot, count, sign = (lax.dynamic_index_in_dim(x, e, 1, keepdims=False) for x in (tree.slot, tree.count, tree.sign))
+        slot, count, sign = (
+            lax.dynamic_index_in_dim(x, e, 1, keepdims=False) for x in (tree.slot, tree.children, tree.sign)
+        )
         best, certain = best_child(
             lax.dynamic_slice_in_dim(value, e * width, width, axis=1),
             lax.dynamic_slice_in_dim(proven, e * width, width, axis=1),
@@ -246,10 +250,11 @@ def best_line(game: Game, tree: Tree, root: int = 0) -> list[int]:
     """The moves that the tree of one root expects, on the host: the best child of the best child, and so on."""
     tree, value = jax.device_get((tree, _back_up(game, tree)[0]))
     # A row that has nothing left to expand while others go on still gets entries, of no children.
-    expanded_as = {int(slot): e for e, slot in enumerate(tree.slot[root]) if tree.count[root, e] > 0}
-    line, e = [], 0
-    while e is not None and int(tree.count[root, e]) > 0:
-        first, count = e * game.max_moves, int(tree.count[root, e])
+    expanded_as = {int(slot): e for e, slot in enumerate(tree.slot[root]) if tree.children[root, e] > 0}
+    line: list[int] = []
+    e: int | None = 0
+    while e is not None and int(tree.children[root, e]) > 0:
+        first, count = e * game.max_moves, int(tree.children[root, e])
         slot = first + int(np.argmax(float(tree.sign[root, e]) * value[root, first : first + count]))
         line.append(int(tree.action[root, slot]))
         e = expanded_as.get(slot)

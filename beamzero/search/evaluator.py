@@ -60,7 +60,7 @@ class Search(Protocol):
 
 
 def choose_best(values: Array, key: Array) -> tuple[Array, Array]:
-    """int32 [B], float32 [B, A]: one of the highest `values` [B, A], drawn by the key; and the even policy over them."""
+    """int32 [B], float32 [B, A]: one of the highest `values` [B, A], drawn by the key; the even policy over them."""
     best = values == jnp.max(values, axis=1, keepdims=True)
     draw = jax.random.uniform(key, values.shape)
     action = jnp.argmax(jnp.where(best, draw, -1.0), axis=1).astype(jnp.int32)

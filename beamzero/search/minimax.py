@@ -32,7 +32,7 @@ class Lookahead:
         return SearchResult(action, values, policy, jnp.max(values, axis=1), nodes, proven)
 
     def _root(self, game: Game, state: State) -> tuple[Array, Array, Array]:
-        """float32 [A], bool [A], int32 []: the value of each move for the mover, which are proven, and positions seen."""
+        """float32 [A], bool [A], int32 []: each move's value for the mover, which are proven, and positions seen."""
         moves, count = game.moves(state)
 
         def child(move: Array) -> tuple[Array, Array, Array]:
@@ -52,7 +52,7 @@ class Lookahead:
 
 
 def _solve(game: Game, state: State, depth: int) -> tuple[Array, Array, Array]:
-    """float32 [], bool [], int32 []: the value for side 0 with `depth` more plies, whether it is proven, positions seen.
+    """float32 [], bool [], int32 []: the value for side 0 with `depth` more plies, if it is proven, positions seen.
 
     What lies beyond the depth counts 0.
     """

@@ -1,8 +1,8 @@
 """Run a function on the rows that need it, at fixed shapes.
 
-Half of a battle's games wait for the other player, and many of a search node's slots hold no move. A net that ran on all
-of them would waste its time; a net that ran on a batch of changing size would be compiled again and again. So the rows
-that count are packed to the front and done in chunks of one size, as many as are needed.
+Half of a battle's games wait for the other player, and many of a search node's slots hold no move. A net that ran on
+all of them would waste its time; a net that ran on a batch of changing size would be compiled again and again. So the
+rows that count are packed to the front and done at a few fixed sizes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Rows = Any
 
 
 def pack(mask: Array) -> tuple[Array, Array]:
-    """int32 [N], int32 []: the places of the true entries of `mask` [N] in rising order, then N; and how many there are."""
+    """int32 [N], int32 []: the places of the true entries of `mask` [N] in rising order, then N; and their number."""
     size = mask.shape[0]
     rank = jnp.cumsum(mask.astype(jnp.int32)) - 1
     places = jnp.full(size, size, jnp.int32)

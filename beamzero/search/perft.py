@@ -15,7 +15,9 @@ from beamzero.games import Game, State
 _CHUNK = 4096
 
 
-def perft(game: Game, depth: int, state: State | None = None, progress: Callable[[int], None] | None = None) -> list[int]:
+def perft(
+    game: Game, depth: int, state: State | None = None, progress: Callable[[int], None] | None = None
+) -> list[int]:
     """How many lines of 1, 2, ... `depth` moves there are from `state` (the first one by default).
 
     A line ends where the game is over. `progress` is told now and then how many lines have been counted.

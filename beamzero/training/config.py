@@ -103,7 +103,9 @@ class ProbsSettings:
             raise BadInput(f"q_games is {self.q_games}, but must be at most games, {self.games}")
         teaching = self.q_games or self.games
         if self.q_games_per_step and teaching % self.q_games_per_step:
-            raise BadInput(f"q_games_per_step is {self.q_games_per_step}, but must divide the {teaching} games that teach Q")
+            raise BadInput(
+                f"q_games_per_step is {self.q_games_per_step}, but must divide the {teaching} games that teach Q"
+            )
         make_net(self.value_net)
         make_net(self.q_net)
 

@@ -79,7 +79,7 @@ class QLoss:
 
 
 def _observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) -> tuple[Array, Array]:
-    """Observations and action values of a batch; with `symmetry`, each row as one of its equivalents, drawn by the key."""
+    """Observations and action values of a batch; with `symmetry`, each row as one of its equivalents."""
     observations = jax.vmap(net.game.observe)(states)
     if not symmetry:
         return observations, values

@@ -1,7 +1,7 @@
 """A training run from its first iteration to its last: checkpoints, metrics, ratings, and going on after a kill.
 
-The numbers of an iteration depend on the state before it, the seed and its number, and on nothing else. So a run that was
-killed and resumed from a checkpoint gives the numbers of a run that never stopped.
+The numbers of an iteration depend on the state before it, the seed and its number, and on nothing else. So a run that
+was killed and resumed from a checkpoint gives the numbers of a run that never stopped.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 
-from beamzero import __version__
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.plot import draw_training
 from beamzero.errors import BadInput
@@ -26,28 +24,12 @@ from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.search.simple import OneLook
-from beamzero.training.config import CHANGEABLE, ProbsSettings, Recipe, make_settings, settle
+from beamzero.training.config import ProbsSettings
+from beamzero.training.order import Order, create_run, load_start, resume_run
 from beamzero.training.probs import Probs, ProbsState
 from beamzero.training.report import QUIET, Report
 
 _SECONDS_BETWEEN_PLOTS = 20.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Order:
-    """What a user asked for."""
-
-    game: str
-    folder: Path
-    recipe: Recipe | None = None
-    changes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    seed: int | None = None
-    start_from: str | None = None
-    iterations: int | None = None
-    """Stop after this many iterations in all; by default, when the settings' iterations are done."""
-    minutes: float | None = None
-    """Stop after this long."""
-    resume: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +51,7 @@ def train(order: Order, report: Report = QUIET) -> Outcome:
         raise BadInput(f"iterations is {order.iterations}, but must be 1 or more")
     if order.minutes is not None and not order.minutes > 0:
         raise BadInput(f"minutes is {order.minutes}, but must be more than 0")
-    run, settings, seed = _resume(order, game) if order.resume else _create(order, game)
+    run, settings, seed = resume_run(order, game) if order.resume else create_run(order, game)
     with run.lock(), Metrics(run.folder, warn=report.message) as metrics:
         return _Training(order, game, run, settings, seed, metrics, report).go()
 
@@ -139,7 +121,7 @@ class _Training:
     # --- beginning and going on ------------------------------------------------------------------------------------
 
     def _first_state(self) -> tuple[ProbsState, int]:
-        fresh = self.algorithm.init(jax.random.key(self.seed))
+        fresh = jax.jit(self.algorithm.init)(jax.random.key(self.seed))
         if self.checkpoints.steps():
             found = self.checkpoints.restore(fresh.as_tree(), warn=self.report.message)
             self.metrics.rewind(found.step)
@@ -177,7 +159,11 @@ class _Training:
             if known["measured"] == wanted:
                 return opponents, known["elo"]
         elo = measure_anchors(
-            self.game, opponents, self.settings.anchor_games, self.seed, lambda _, done, total: self._measuring(done, total)
+            self.game,
+            opponents,
+            self.settings.anchor_games,
+            self.seed,
+            lambda _, done, total: self._measuring(done, total),
         )
         with writing(str(path)):
             write_atomically(path, json.dumps({"measured": wanted, "elo": elo}, indent=1))
@@ -221,74 +207,3 @@ def draw_run(run: Run) -> None:
         {name: [record[f"{key}_loss"] for record in records] for name, key in (("V", "value"), ("Q", "q"))},
         f"{run.about['game']} by PROBS, {records[-1]['iteration']} iterations",
     )
-
-
-# --- orders ----------------------------------------------------------------------------------------------------------
-
-
-def _create(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
-    if order.recipe is not None and make_game(order.recipe.game) != game:
-        raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
-    settings = settle(make_settings(order.recipe, order.changes))
-    algorithm = Probs(game, settings)
-    fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
-    for name in settings.rate_against.split():
-        make_player(name, game)
-    seed = 0 if order.seed is None else order.seed
-    if order.start_from is not None:
-        load_start(order.start_from, game, fresh, QUIET)
-    about = {
-        "game": game.spec,
-        "game_text": order.game,
-        "algorithm": "probs",
-        "recipe": order.recipe.name if order.recipe else None,
-        "settings": dataclasses.asdict(settings),
-        "seed": seed,
-        "from": order.start_from,
-        "version": __version__,
-        "device": jax.devices()[0].device_kind,
-    }
-    return Run.create(order.folder, about), settings, seed
-
-
-def _resume(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
-    """The run of the folder, with its own settings; only what is measured, and how long, may change."""
-    run = Run.open(order.folder)
-    about = run.about
-    if about.get("algorithm") != "probs":
-        raise BadInput(f"{order.folder} is a run of {about.get('algorithm')!r}, not of probs")
-    if about["game"] != game.spec:
-        raise BadInput(f"{order.folder} holds a run of {about['game']}, not of {game.spec}")
-    if order.seed not in (None, about["seed"]):
-        raise BadInput(f"the run in {order.folder} has seed {about['seed']}, which cannot be changed by --resume")
-    if order.start_from not in (None, about["from"]):
-        raise BadInput(f"the run in {order.folder} is under way, so it cannot start from {order.start_from!r}")
-    asked = {**(order.recipe.settings if order.recipe else {}), **order.changes}
-    before = make_settings(None, about["settings"])
-    settings = make_settings(None, {**about["settings"], **asked})
-    for name in sorted(set(asked) - CHANGEABLE):
-        if getattr(settings, name) != getattr(before, name):
-            was = getattr(before, name)
-            allowed = ", ".join(sorted(CHANGEABLE))
-            raise BadInput(f"{name} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
-    return run, settings, about["seed"]
-
-
-def load_start(text: str, game: Game, fresh: ProbsState, report: Report) -> ProbsState:
-    """The nets of another agent to start from, and its optimizer's state where there is one (in a run folder)."""
-    from beamzero.players.trained import load_trained
-    from beamzero.training.fit import new_learner
-
-    path = Path(text.removeprefix("probs:"))
-    if path.is_dir():
-        run = Run.open(path)
-        if run.about.get("algorithm") != "probs" or run.about["game"] != game.spec:
-            raise BadInput(f"{path} holds a run of {run.about['game']} by {run.about.get('algorithm')}, not of {game.spec} by probs")
-        tree = Checkpoints(run.checkpoints_folder, keep=1).restore(fresh.as_tree(), warn=report.message).tree
-        return ProbsState.from_tree(tree)
-    trained = load_trained(str(path), game)
-    weights = (trained.value_weights, trained.q_weights)
-    for mine, theirs, name in zip((fresh.value.weights, fresh.q.weights), weights, ("value_net", "q_net"), strict=True):
-        if jax.tree.map(lambda x: x.shape, mine) != jax.tree.map(lambda x: x.shape, theirs):
-            raise BadInput(f"{path} has {name} {trained.info['settings'][name]}, which is not the one of this run")
-    return ProbsState(*map(new_learner, weights))

@@ -72,7 +72,9 @@ class Probs:
     def evaluator(self, state: ProbsState) -> Evaluator:
         return make_evaluator(self.value_net, state.value.weights, self.q_net, state.q.weights)
 
-    def iterate(self, state: ProbsState, iteration: int, key: Array, report: Phase) -> tuple[ProbsState, dict[str, Any]]:
+    def iterate(
+        self, state: ProbsState, iteration: int, key: Array, report: Phase
+    ) -> tuple[ProbsState, dict[str, Any]]:
         """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget."""
         settings = self.settings
         play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)
@@ -86,10 +88,10 @@ class Probs:
 
         report("fitting V", 0, 1)
         memory = remember(self._capacity(settings.games), games)
-        states = int(memory.count)
+        states = int(memory.size)
         value, value_loss = self._fit(
             ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
-            state.value, ValueRows(memory.states, memory.outcome), memory.count,
+            state.value, ValueRows(memory.states, memory.outcome), memory.size,
             slow_down * settings.value_learning_rate, value_key,
         )  # fmt: skip
         state = state._replace(value=value)
@@ -99,16 +101,16 @@ class Probs:
         q_losses = []
         for step, first in enumerate(range(0, self._q_games, self._q_step)):
             part = remember(self._capacity(self._q_step), some_games(games, first, self._q_step))
-            size = int(part.count)
+            size = int(part.size)
             rows, asked = search_all(
                 self.game, self._search, self._search_batch, self.evaluator(state), part,
-                lambda done, size=size: report("searching", done, size),
+                functools.partial(self._searching, report, size),
             )  # fmt: skip
             clock.lap("search")
             report("fitting Q", 0, 1)
             q, q_loss = self._fit(
                 QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
-                state.q, rows, part.count,
+                state.q, rows, part.size,
                 slow_down * settings.q_learning_rate, jax.random.fold_in(q_key, step),
             )  # fmt: skip
             state = state._replace(q=q)
@@ -122,8 +124,20 @@ class Probs:
             "learning_rate": slow_down, "seconds": clock.laps,
         }  # fmt: skip
 
+    @staticmethod
+    def _searching(report: Phase, total: int, done: int) -> None:
+        report("searching", done, total)
+
     def _fit(
-        self, loss: Loss, batch_size: int, passes: int, learner: Learner, rows: Any, count: Array, rate: float, key: Array
+        self,
+        loss: Loss,
+        batch_size: int,
+        passes: int,
+        learner: Learner,
+        rows: Any,
+        count: Array,
+        rate: float,
+        key: Array,
     ) -> tuple[Learner, float]:
         """`passes` passes over the rows; and the mean loss of the last, which must be a number."""
         error = jnp.float32(0)

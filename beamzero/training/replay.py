@@ -15,11 +15,11 @@ from beamzero.training.selfplay import Games
 
 
 class Memory(NamedTuple):
-    """Up to N states with the outcome of their games. Only the first `count` rows are real."""
+    """Up to N states with the outcome of their games. Only the first `size` rows are real."""
 
     states: State  # [N, ...]
     outcome: Array  # float32 [N] for the side to move
-    count: Array  # int32 []
+    size: Array  # int32 []
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -25,12 +25,12 @@ def search_all(
 
     `progress` is told how many states have been searched.
     """
-    count = int(memory.count)
+    count = int(memory.size)
     rows = jax.tree.leaves(memory.states)[0].shape[0]
     values = jnp.full((rows + batch, game.num_actions), -jnp.inf, jnp.float32)
     evaluations = []
     for first in range(0, count, batch):
-        values, asked = _search_some(game, search, batch, evaluator, memory.states, values, first, memory.count)
+        values, asked = _search_some(game, search, batch, evaluator, memory.states, values, first, memory.size)
         evaluations.append(asked)
         # Waiting for the batch before this one keeps the device busy and the display honest.
         if len(evaluations) > 1:
@@ -41,7 +41,14 @@ def search_all(
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=5)
 def _search_some(
-    game: Game, search: BeamSearch, batch: int, evaluator: Evaluator, states: State, values: Array, first: Array, count: Array
+    game: Game,
+    search: BeamSearch,
+    batch: int,
+    evaluator: Evaluator,
+    states: State,
+    values: Array,
+    first: Array,
+    count: Array,
 ) -> tuple[Array, Array]:
     """`values` with rows `first` to ``first + batch`` written, and the number of evaluations."""
     places = first + jnp.arange(batch, dtype=jnp.int32)

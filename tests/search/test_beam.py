@@ -78,7 +78,7 @@ def assert_same(searched: Searched, row: int, width: int, beam: Beam, rules: Rul
     tree, result = searched.tree, searched.result
     slots: dict[int, int] = {0: -1}  # place in the reference's tree to slot
     made = len(beam.expanded)
-    assert (tree.count[row, made:] == 0).all(), "no more expansions than the reference"
+    assert (tree.children[row, made:] == 0).all(), "no more expansions than the reference"
     for e, place in enumerate(beam.expanded):
         node = beam.tree[place]
         assert rules.position(at(tree.states, row, e)) == node.state, f"expansion {e}"
@@ -86,7 +86,7 @@ def assert_same(searched: Searched, row: int, width: int, beam: Beam, rules: Rul
         assert tree.depth[row, e] == node.depth
         sign = 1 if rules.player(node.state) == 0 else -1
         assert tree.sign[row, e] == sign
-        assert tree.count[row, e] == len(node.children)
+        assert tree.children[row, e] == len(node.children)
         for i, child_place in enumerate(node.children):
             slot, child = e * width + i, beam.tree[child_place]
             slots[child_place] = slot
@@ -151,7 +151,7 @@ def test_the_paper_s_depth_sees_one_ply_more_than_the_strict_one():
     for seed in range(4):
         for strict in (False, True):
             tree = search_in_forest(BeamSearch(60, 2, strict), grow(seed)).tree
-            deepest[strict] = max(deepest[strict], int(tree.depth[tree.count > 0].max()) + 1)
+            deepest[strict] = max(deepest[strict], int(tree.depth[tree.children > 0].max()) + 1)
     assert deepest == {False: 3, True: 2}
 
 
@@ -165,7 +165,7 @@ def test_an_unwanted_root_costs_nothing_and_changes_nothing(seed, chosen):
     assert (some.result.values[chosen] == every.result.values[chosen]).all()
     assert (some.result.values[~chosen] == -np.inf).all()
     assert not some.result.proven[~chosen].any()
-    assert some.tree.done == max(0, *(some.tree.count > 0).sum(axis=1))
+    assert some.tree.done == max(0, *(some.tree.children > 0).sum(axis=1))
 
 
 def test_nothing_is_asked_where_no_root_is_wanted():
@@ -184,11 +184,11 @@ def test_one_row_never_changes_another(seed, row):
     tree = _start_in_forest(search, forest, at(ROOTS, [row]), np.ones(1, bool))
     alone = jax.device_get(_search_in_forest(search, forest, tree, jnp.int32(search.expand), KEY))
     expansions, slots = int(alone.tree.done), int(alone.tree.done) * ForestGame.max_moves
-    for field in ("slot", "depth", "sign", "count"):
+    for field in ("slot", "depth", "sign", "children"):
         assert (getattr(alone.tree, field)[0, :expansions] == getattr(batch.tree, field)[row, :expansions]).all(), field
     for field in ("action", "value", "over"):
         assert (getattr(alone.tree, field)[0, :slots] == getattr(batch.tree, field)[row, :slots]).all(), field
-    listed = np.repeat(alone.tree.count[0] > 0, ForestGame.max_moves)
+    listed = np.repeat(alone.tree.children[0] > 0, ForestGame.max_moves)
     assert (alone.value[0] == batch.value[row])[listed].all()
     assert (alone.result.values[0] == batch.result.values[row]).all()
     assert alone.tree.evaluations[0] == batch.tree.evaluations[row]
