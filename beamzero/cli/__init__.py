@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -28,6 +29,9 @@ _ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__nam
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a board must not fail on a terminal without its symbols
     keep_compiled_code()
     try:
         status = app(

@@ -11,10 +11,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-out = Console(highlight=False)
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Let `main` decide what it means that nobody reads on; rich would end the process with status 1."""
+        raise BrokenPipeError
+
+
+out = _Console(highlight=False)
 """Results."""
 
-err = Console(stderr=True, highlight=False)
+err = _Console(stderr=True, highlight=False)
 """Messages and progress."""
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game, such as connect_four or connect_four:rows=7.")]

@@ -10,11 +10,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from beamzero.errors import BadInput
+from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_net
 from beamzero.runs.agentfile import flatten, load_agent, save_agent, unflatten
-from beamzero.runs.checkpoints import Checkpoints
+from beamzero.runs.checkpoints import Checkpoints, Restored
 from beamzero.runs.run import Run
 from beamzero.search.evaluator import Evaluator
 from beamzero.spec import unknown
@@ -73,13 +73,36 @@ def load_trained(path: str, game: Game, checkpoint: str = "last") -> Trained:
         raise BadInput(f"{place} is no PROBS agent that this version can read: {error}") from None
 
 
-def _from_run(folder: Path, game: Game, checkpoint: str) -> Trained:
+def open_probs_run(folder: Path) -> Run:
+    """The run in `folder`, if it is one of PROBS and its run.json says all that it should."""
     run = Run.open(folder)
+    algorithm = run.about.get("algorithm")
+    if algorithm != "probs":
+        raise BadInput(f"{folder} is a run of {algorithm!r}, not of probs")
+    settings = run.about.get("settings")
+    settings = settings if isinstance(settings, dict) else {}
+    missing = [key for key in ("game", "game_text", "settings", "seed", "from") if key not in run.about]
+    missing += [key for key in ("value_net", "q_net", "precision") if key not in settings]
+    if missing:
+        raise BadInput(f"{folder / 'run.json'} is damaged: it does not say {', '.join(missing)}")
+    return run
+
+
+def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) -> Restored:
+    """A checkpoint of somebody's run, as `Checkpoints.restore` gives it; where there is none, that is bad input."""
+    try:
+        return Checkpoints(run.checkpoints_folder, keep=1).restore(like, step, **options)
+    except RunStopped as error:
+        raise BadInput(f"{run.folder} holds no agent that could be used: {error}") from None
+
+
+def _from_run(folder: Path, game: Game, checkpoint: str) -> Trained:
+    run = open_probs_run(folder)
     info = run.about
     value_net, q_net = _nets(info, game, str(folder))
-    checkpoints = Checkpoints(run.checkpoints_folder, keep=1)
     like = {"value": {"weights": value_net.shapes()}, "q": {"weights": q_net.shapes()}}
-    found = checkpoints.restore(like, _checkpoint_step(checkpoints, checkpoint, folder), part=True)
+    step = _checkpoint_step(Checkpoints(run.checkpoints_folder, keep=1), checkpoint, folder)
+    found = restore_agent(run, like, step, part=True)
     info = {**info, "iterations": found.step, **found.note}
     return Trained(value_net, q_net, found.tree["value"]["weights"], found.tree["q"]["weights"], info)
 

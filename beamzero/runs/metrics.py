@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -66,10 +67,11 @@ class Metrics:
 
     def close(self) -> None:
         """Close the files; a later `append` opens them again."""
-        if self._file is not None:
-            self._file.close()
-        if self._events is not None:
-            self._events.close()
+        for file in (self._file, self._events):
+            # What a full disk kept from being written was reported by `append`, and closing would try once more.
+            with contextlib.suppress(OSError):
+                if file is not None:
+                    file.close()
         self._file = self._events = None
 
     def __enter__(self) -> Metrics:

@@ -97,6 +97,11 @@ class ProbsSettings:
             value = getattr(self, name)
             if not low <= value <= high:
                 raise BadInput(f"{name} is {value}, but must be {low} to {high}")
+        for name in ("rate_games", "anchor_games"):
+            if getattr(self, name) % 2:
+                raise BadInput(
+                    f"{name} is {getattr(self, name)}, but must be even: openings are played with both colours"
+                )
         if self.precision not in ("auto", "float32", "bfloat16"):
             raise BadInput(f"precision is {self.precision!r}, but must be auto, float32 or bfloat16")
         if self.q_games > self.games:

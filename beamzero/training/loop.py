@@ -18,14 +18,14 @@ from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.plot import draw_training
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import Player, SearchPlayer, make_player
+from beamzero.players import Player, SearchPlayer
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.search.simple import OneLook
 from beamzero.training.config import ProbsSettings
-from beamzero.training.order import Order, create_run, load_start, resume_run
+from beamzero.training.order import Order, create_run, load_start, make_opponents, resume_run
 from beamzero.training.probs import Probs, ProbsState
 from beamzero.training.report import QUIET, Report
 
@@ -71,52 +71,48 @@ class _Training:
         self.started = time.monotonic()
         self.saved: int | None = None
         self.rating: dict[str, Any] | None = None
-        self.best: float | None = None
+        self.best: dict[str, Any] | None = None  # the iteration that was rated highest, and its Elo
         self.seconds_before = 0.0
         self.last_plot = time.monotonic()
 
     def go(self) -> Outcome:
-        state, done = self._first_state()
+        self.state, self.done = self._first_state()
         interrupted = False
-        self.report.begin(f"{self.game.spec} by PROBS", done, self.until)
+        self.report.begin(f"{self.game.spec} by PROBS", self.done, self.until)
         try:
-            opponents, anchors = self._anchors()
             if self.saved is None:
-                self._save(state, done)
-            while done < self.until and not self._out_of_time():
-                state, done = self._iterate(state, done, opponents, anchors)
+                self._save()
+            opponents, anchors = self._anchors()
+            while self.done < self.until and not self._out_of_time():
+                self._iterate(opponents, anchors)
         except KeyboardInterrupt:
             interrupted = True
-        if self.saved != done:
-            self._save(state, done)
+        if self.saved != self.done:
+            self._save()
         self._plot(final=True)
-        return Outcome(self.run, self.game, done, self._seconds(), self.rating, interrupted)
+        return Outcome(self.run, self.game, self.done, self._seconds(), self.rating, interrupted)
 
-    def _iterate(
-        self, state: ProbsState, done: int, opponents: Sequence[Player], anchors: dict[str, float]
-    ) -> tuple[ProbsState, int]:
-        state, record = self.algorithm.iterate(state, done, jax.random.key(self.seed), self.report.phase)
-        done += 1
+    def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
+        key = jax.random.key(self.seed)
+        state, record = self.algorithm.iterate(self.state, self.done, key, self.report.phase)
+        done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
-        improved = False
         every = self.settings.rate_every
         if every and (done % every == 0 or done == self.until):
-            rating = self._rate(state, done, opponents, anchors)
-            record["rating"] = self.rating = rating
+            record["rating"] = rating = self._rate(state, done, opponents, anchors)
             # An agent that never lost has only a lower bound.
             strength = rating["elo"] if rating["elo"] is not None else rating["low"]
-            improved = strength is not None and (self.best is None or strength > self.best)
-            self.best = strength if improved else self.best
+            if strength is not None and (best is None or strength > best["elo"]):
+                best = {"iteration": done, "elo": strength}
         record["total_seconds"] = self._seconds()
         # First the line, then the checkpoint: a kill between them costs a line that is written again.
         self.metrics.append(record)
-        if improved or done % self.settings.checkpoint_every == 0 or done == self.until:
-            self._save(state, done)
-        if improved:
-            self.checkpoints.mark_best(done)
+        # All at once, so that Ctrl-C finds either the iteration before or this one.
+        self.state, self.done, self.rating, self.best = state, done, rating, best
+        if self._is_best() or done % self.settings.checkpoint_every == 0 or done == self.until:
+            self._save()
         self.report.iteration(record)
         self._plot()
-        return state, done
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
@@ -128,16 +124,26 @@ class _Training:
             self.saved = found.step
             self.rating, self.best = found.note["rating"], found.note["best"]
             self.seconds_before = found.note["seconds"]
+            self.done = found.step
+            self._mark_best()  # which a kill may have left undone
             return ProbsState.from_tree(found.tree), found.step
         self.metrics.rewind(0)
         start_from = self.run.about["from"]
         return (fresh if start_from is None else load_start(start_from, self.game, fresh, self.report)), 0
 
-    def _save(self, state: ProbsState, done: int) -> None:
+    def _save(self) -> None:
         self.report.phase("saving", 0, 1)
         note = {"rating": self.rating, "best": self.best, "seconds": self._seconds()}
-        self.checkpoints.save(done, state.as_tree(), note)
-        self.saved = done
+        self.checkpoints.save(self.done, self.state.as_tree(), note)
+        self._mark_best()
+        self.saved = self.done
+
+    def _is_best(self) -> bool:
+        return self.best is not None and self.best["iteration"] == self.done
+
+    def _mark_best(self) -> None:
+        if self._is_best() and self.checkpoints.best_step != self.done:
+            self.checkpoints.mark_best(self.done)
 
     def _seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self.started
@@ -151,7 +157,7 @@ class _Training:
         """The opponents of ratings, and their own ratings, which are measured once for a run."""
         if not self.settings.rate_every:
             return [], {}
-        opponents = [make_player(name, self.game) for name in self.settings.rate_against.split()]
+        opponents = make_opponents(self.settings, self.game)
         wanted = {"against": self.settings.rate_against, "games": self.settings.anchor_games}
         path = self.run.folder / "anchors.json"
         if path.exists():
@@ -197,13 +203,14 @@ def draw_run(run: Run) -> None:
         return
     rated = [record for record in records if record.get("rating")]
     anchors = run.folder / "anchors.json"
-    draw_training(
-        run.plot_path,
-        [record["iteration"] for record in rated],
-        [record["rating"]["elo"] for record in rated],
-        [record["rating"]["low"] for record in rated],
-        [record["rating"]["high"] for record in rated],
-        json.loads(anchors.read_text())["elo"] if anchors.exists() else {},
-        {name: [record[f"{key}_loss"] for record in records] for name, key in (("V", "value"), ("Q", "q"))},
-        f"{run.about['game']} by PROBS, {records[-1]['iteration']} iterations",
-    )
+    with writing(str(run.plot_path)):
+        draw_training(
+            run.plot_path,
+            [record["iteration"] for record in rated],
+            [record["rating"]["elo"] for record in rated],
+            [record["rating"]["low"] for record in rated],
+            [record["rating"]["high"] for record in rated],
+            json.loads(anchors.read_text())["elo"] if anchors.exists() else {},
+            {name: [record[f"{key}_loss"] for record in records] for name, key in (("V", "value"), ("Q", "q"))},
+            f"{run.about['game']} by PROBS, {records[-1]['iteration']} iterations",
+        )

@@ -12,9 +12,8 @@ import jax
 from beamzero import __version__
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import make_player
-from beamzero.players.trained import load_trained
-from beamzero.runs.checkpoints import Checkpoints
+from beamzero.players import Player, make_player
+from beamzero.players.trained import load_trained, open_probs_run, restore_agent
 from beamzero.runs.run import Run
 from beamzero.training.config import CHANGEABLE, ProbsSettings, Recipe, make_settings, settle
 from beamzero.training.fit import new_learner
@@ -45,8 +44,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     settings = settle(make_settings(order.recipe, order.changes))
     algorithm = Probs(game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
-    for name in settings.rate_against.split():
-        make_player(name, game)
+    make_opponents(settings, game)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
         load_start(order.start_from, game, fresh, QUIET)
@@ -66,10 +64,8 @@ def create_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
 
 def resume_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     """The run of the folder, with its own settings; only what is measured, and how long, may change."""
-    run = Run.open(order.folder)
+    run = open_probs_run(order.folder)
     about = run.about
-    if about.get("algorithm") != "probs":
-        raise BadInput(f"{order.folder} is a run of {about.get('algorithm')!r}, not of probs")
     if about["game"] != game.spec:
         raise BadInput(f"{order.folder} holds a run of {about['game']}, not of {game.spec}")
     if order.seed not in (None, about["seed"]):
@@ -84,19 +80,26 @@ def resume_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
             was = getattr(before, name)
             allowed = ", ".join(sorted(CHANGEABLE))
             raise BadInput(f"{name} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
+    make_opponents(settings, game)
     return run, settings, about["seed"]
+
+
+def make_opponents(settings: ProbsSettings, game: Game) -> list[Player]:
+    """Who the agent is rated against."""
+    names = settings.rate_against.split()
+    if not names or len(set(names)) < len(names):
+        raise BadInput(f"rate_against is {settings.rate_against!r}, but must name one opponent or more, and none twice")
+    return [make_player(name, game) for name in names]
 
 
 def load_start(text: str, game: Game, fresh: ProbsState, report: Report) -> ProbsState:
     """The nets of another agent to start from, and its optimizer's state where there is one (in a run folder)."""
     path = Path(text.removeprefix("probs:"))
     if path.is_dir():
-        run = Run.open(path)
-        if run.about.get("algorithm") != "probs" or run.about["game"] != game.spec:
-            found = f"{run.about['game']} by {run.about.get('algorithm')}"
-            raise BadInput(f"{path} holds a run of {found}, not of {game.spec} by probs")
-        tree = Checkpoints(run.checkpoints_folder, keep=1).restore(fresh.as_tree(), warn=report.message).tree
-        return ProbsState.from_tree(tree)
+        run = open_probs_run(path)
+        if run.about["game"] != game.spec:
+            raise BadInput(f"{path} holds a run of {run.about['game']}, not of {game.spec}")
+        return ProbsState.from_tree(restore_agent(run, fresh.as_tree(), warn=report.message).tree)
     trained = load_trained(str(path), game)
     weights = (trained.value_weights, trained.q_weights)
     for mine, theirs, name in zip((fresh.value.weights, fresh.q.weights), weights, ("value_net", "q_net"), strict=True):

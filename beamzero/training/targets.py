@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.search.beam import BeamSearch
@@ -25,34 +27,39 @@ def search_all(
 
     `progress` is told how many states have been searched.
     """
-    count = int(memory.size)
+    size = int(memory.size)
     rows = jax.tree.leaves(memory.states)[0].shape[0]
-    values = jnp.full((rows + batch, game.num_actions), -jnp.inf, jnp.float32)
-    evaluations = []
-    for first in range(0, count, batch):
-        values, asked = _search_some(game, search, batch, evaluator, memory.states, values, first, memory.size)
-        evaluations.append(asked)
-        # Waiting for the batch before this one keeps the device busy and the display honest.
-        if len(evaluations) > 1:
-            jax.block_until_ready(evaluations[-2])
-        progress(min(first + batch, count))
-    return QRows(memory.states, values[:rows]), int(np.sum([np.asarray(asked) for asked in evaluations]))
+    values = np.full((rows + batch, game.num_actions), -np.inf, np.float32)
+    evaluations = 0
+
+    def search_from(first: int) -> tuple[Array, Array]:
+        found = _search_some(game, search, batch, evaluator, memory.states, jnp.int32(first), memory.size)
+        return jax.block_until_ready(found)
+
+    pool = ThreadPoolExecutor(_searches_at_once())
+    try:
+        for first, (found, asked) in zip(
+            range(0, size, batch), pool.map(search_from, range(0, size, batch)), strict=True
+        ):
+            values[first : first + batch] = found
+            evaluations += int(asked)
+            progress(min(first + batch, size))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return QRows(memory.states, jnp.asarray(values[:rows])), evaluations
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=5)
+def _searches_at_once() -> int:
+    """XLA runs one program of small steps on one core of a CPU, so as many batches are searched as there are cores."""
+    return (os.cpu_count() or 1) if jax.default_backend() == "cpu" else 1
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _search_some(
-    game: Game,
-    search: BeamSearch,
-    batch: int,
-    evaluator: Evaluator,
-    states: State,
-    values: Array,
-    first: Array,
-    count: Array,
+    game: Game, search: BeamSearch, batch: int, evaluator: Evaluator, states: State, first: Array, size: Array
 ) -> tuple[Array, Array]:
-    """`values` with rows `first` to ``first + batch`` written, and the number of evaluations."""
+    """float32 [batch, A], int32 []: the values of the states from row `first` on, and the number of evaluations."""
     places = first + jnp.arange(batch, dtype=jnp.int32)
-    tree = search.start(game, take_rows(states, places), wanted=places < count)
+    tree = search.start(game, take_rows(states, places), wanted=places < size)
     tree = search.advance(game, evaluator, tree, search.expand)
-    found = search.result(game, tree, jax.random.key(0)).values
-    return lax.dynamic_update_slice(values, found, (first, jnp.int32(0))), jnp.sum(tree.evaluations)
+    return search.result(game, tree, jax.random.key(0)).values, jnp.sum(tree.evaluations)

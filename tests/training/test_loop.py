@@ -1,0 +1,482 @@
+"""A run gives the same numbers however often it is stopped, and never harms what it has saved."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from beamzero.cli import main
+from beamzero.errors import BadInput, RunStopped
+from beamzero.games import make_game
+from beamzero.players.trained import load_trained
+from beamzero.runs.checkpoints import Checkpoints
+from beamzero.runs.files import TEMPORARY
+from beamzero.runs.metrics import read_metrics
+from beamzero.runs.run import Run
+from beamzero.training.config import list_recipes
+from beamzero.training.loop import train
+from beamzero.training.order import Order
+from beamzero.training.report import Report
+from tests.training.toy import (
+    GAME,
+    NET,
+    SETTINGS,
+    assert_same_run,
+    command,
+    numbers,
+    run_toy,
+    same_bits,
+    saved_tree,
+    start,
+    tree_hash,
+)
+
+ITERATIONS = SETTINGS["iterations"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A run that was never stopped."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    outcome = run_toy(folder, seed=5)
+    assert (outcome.iterations, outcome.interrupted) == (ITERATIONS, False)
+    return folder
+
+
+def test_a_run_folder_holds_the_settings_the_numbers_the_last_checkpoints_the_best_and_a_picture(whole):
+    records = read_metrics(whole)
+    assert [record["iteration"] for record in records] == list(range(1, ITERATIONS + 1))
+    assert [record["iteration"] for record in records if "rating" in record] == [2, 4, 6, 8]
+    for record in records:
+        assert np.isfinite([record["value_loss"], record["q_loss"]]).all()
+        assert 5 <= record["mean_turns"] <= 9 and record["states"] == record["mean_turns"] * 8 == record["searched"]
+    checkpoints = Checkpoints(whole / "checkpoints", keep=1)
+    strength = {r["iteration"]: r["rating"]["elo"] or r["rating"]["low"] for r in records if "rating" in r}
+    assert checkpoints.best_step == max(strength, key=lambda step: (strength[step], -step))
+    assert checkpoints.steps() == sorted({checkpoints.best_step, 6, 7, 8})
+    about = Run.open(whole).about
+    assert (about["game"], about["seed"], about["settings"]["expand"]) == (GAME, 5, 3)
+    assert about["settings"]["precision"] == "float32", "what the machine decided is written down"
+    assert (whole / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert not list(whole.rglob(f"{TEMPORARY}*"))
+
+
+def test_another_seed_is_another_run(whole, tmp_path):
+    run_toy(tmp_path / "run", seed=6)
+    assert numbers(tmp_path / "run") != numbers(whole)
+    assert not same_bits(saved_tree(tmp_path / "run")[1], saved_tree(whole)[1])
+
+
+# --- killed ----------------------------------------------------------------------------------------------------------
+
+
+def stop_when(process: subprocess.Popen[str], so: Callable[[], bool]) -> None:
+    """Wait for a moment at which `so` holds, and freeze the process in it."""
+    while True:
+        assert process.poll() is None, f"it ended before the moment came: {process.communicate()}"
+        if so():
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.02)
+            if so():
+                return
+            process.send_signal(signal.SIGCONT)
+        time.sleep(0.0005)
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(whole, tmp_path, capsys):
+    folder = tmp_path / "run"
+    checkpoints = Checkpoints(folder / "checkpoints", keep=1)
+
+    def in_the_middle_of_writing_a_checkpoint_after(step: int) -> bool:
+        half = [path for path in checkpoints.folder.glob(f"{TEMPORARY}*") if not (path / "manifest.json").exists()]
+        return bool(half) and checkpoints.steps()[-1:] > [step]
+
+    def before_the_checkpoint_of_the_last_line() -> bool:
+        return folder.joinpath("metrics.jsonl").exists() and len(numbers(folder)) > max(checkpoints.steps())
+
+    process = start(command(folder, "--seed", "5"))
+    stop_when(process, (folder / "run.json").exists)
+    kill(process)
+    assert not numbers(folder)
+
+    process = start(command(folder, "--resume"))
+    stop_when(process, lambda: in_the_middle_of_writing_a_checkpoint_after(1))
+    kill(process)
+    assert list(checkpoints.folder.glob(f"{TEMPORARY}*")), "the kill left half a checkpoint"
+
+    process = start(command(folder, "--resume"))
+    stop_when(process, before_the_checkpoint_of_the_last_line)
+    # While one process trains, another may not.
+    before = tree_hash(folder)
+    assert main(command(folder, "--resume")) == 2
+    assert capsys.readouterr().err == (
+        f"beamzero: another process is training in {folder}: stop it first, or name another folder\n"
+    )
+    assert tree_hash(folder) == before
+    kill(process)
+    assert len(numbers(folder)) > max(checkpoints.steps()), "the kill left a line without its checkpoint"
+    assert max(checkpoints.steps()) < ITERATIONS
+
+    process = start(command(folder, "--resume", "--json"))
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert json.loads(out)["iterations"] == ITERATIONS
+    assert "Traceback" not in err
+    assert_same_run(folder, whole)
+    assert not list(folder.rglob(f"{TEMPORARY}*"))
+
+
+class Killed(BaseException):
+    """Nobody catches it, so what it ends is left as a kill would leave it."""
+
+
+class StopAt(Report):
+    """Raises `error` when it is told something for the `number`th time."""
+
+    def __init__(self, number: int, error: type[BaseException]) -> None:
+        self.number, self.error = number, error
+        self.messages: list[str] = []
+
+    def _told(self) -> None:
+        self.number -= 1
+        if self.number == 0:
+            raise self.error
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        self._told()
+
+    def iteration(self, record: object) -> None:
+        self._told()
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def test_stopped_at_every_phase_in_turn_it_gives_the_same_run(whole, tmp_path):
+    folder = tmp_path / "run"
+    lives = 0
+    for number in range(1, 200):
+        # Every few lives there is time for an iteration, so that the run gets on.
+        report = StopAt(number % 23 + 1, Killed)
+        with contextlib.suppress(Killed):
+            run_toy(folder, report, seed=5, resume=folder.exists())
+            break
+        lives += 1
+        assert not report.messages
+    assert lives > 20
+    assert_same_run(folder, whole)
+
+
+def test_a_kill_before_the_best_checkpoint_was_marked_is_made_good(whole, tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Checkpoints, "mark_best", lambda self, step: (_ for _ in ()).throw(Killed))
+        run_toy(folder, seed=5)
+    run_toy(folder, resume=True)
+    assert_same_run(folder, whole)
+
+
+def test_tensorboard_shows_every_iteration_once(whole, tmp_path):
+    from tests.runs.test_metrics import events
+
+    folder = tmp_path / "run"
+    with pytest.raises(Killed):
+        run_toy(folder, StopAt(30, Killed), seed=5)
+    run_toy(folder, resume=True)
+
+    def shown(folder: Path) -> list[tuple[int, float]]:
+        """What TensorBoard draws: a purge takes away what was written before it from its step on."""
+        losses: list[tuple[int, float]] = []
+        for _, step, tag, value in events(folder):
+            if tag == "purge":
+                losses = [(s, v) for s, v in losses if s < step]
+            elif tag == "value_loss":
+                losses.append((step, value))
+        return losses
+
+    assert shown(folder) == shown(whole) and len(shown(folder)) == ITERATIONS
+
+
+# --- interrupted -----------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_saves_and_ends_cleanly(whole, tmp_path):
+    folder = tmp_path / "run"
+    process = start(command(folder, "--seed", "5", "--json"))
+    stop_when(process, lambda: (folder / "metrics.jsonl").exists() and 1 <= len(numbers(folder)) < ITERATIONS - 1)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    result = json.loads(out)
+    assert result["interrupted"] is True and 1 <= result["iterations"] < ITERATIONS
+    assert saved_tree(folder)[0] == result["iterations"]
+    assert not list(folder.rglob(f"{TEMPORARY}*"))
+    run_toy(folder, resume=True)
+    assert_same_run(folder, whole)
+
+
+@pytest.mark.parametrize("number", range(3, 60, 4))
+def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(whole, tmp_path, number):
+    folder = tmp_path / "run"
+    outcome = run_toy(folder, StopAt(number, KeyboardInterrupt), seed=5, checkpoint_every=100)
+    assert outcome.interrupted
+    step, _, note = saved_tree(folder)
+    assert step == outcome.iterations
+    assert note["rating"] == outcome.rating
+    rated = {record["iteration"]: record["rating"] for record in numbers(whole) if "rating" in record}
+    assert note["rating"] == rated.get(step - step % 2), "the rating of an iteration that was given up is given up too"
+    run_toy(folder, resume=True, checkpoint_every=1)
+    assert_same_run(folder, whole)
+
+
+# --- damage and full disks -------------------------------------------------------------------------------------------
+
+
+def flip_a_byte(folder: Path, step: int) -> None:
+    path = max(folder.glob(f"checkpoints/{step:08d}-1/tree/**/d/*"), key=lambda path: path.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def test_a_damaged_newest_checkpoint_is_reported_and_the_one_before_it_is_used(whole, tmp_path, capsys):
+    folder = tmp_path / "run"
+    run_toy(folder, seed=5, iterations=6)
+    flip_a_byte(folder, 6)
+    capsys.readouterr()
+    assert main(command(folder, "--resume", "--iterations", str(ITERATIONS))) == 0
+    damaged = [line for line in capsys.readouterr().err.splitlines() if "damaged" in line]
+    assert len(damaged) == 1 and damaged[0].startswith("checkpoint 6 in ")
+    assert_same_run(folder, whole)
+
+
+def test_where_no_checkpoint_is_whole_the_run_ends_in_one_line(tmp_path, capsys):
+    folder = tmp_path / "run"
+    run_toy(folder, iterations=1)
+    for step in (0, 1):
+        flip_a_byte(folder, step)
+    before = numbers(folder)
+    assert main(command(folder, "--resume")) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"beamzero: no checkpoint that is whole in {folder / 'checkpoints'}"
+    assert numbers(folder) == before
+
+
+@contextlib.contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """What a full disk is to whoever writes more than `size` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.filterwarnings("ignore:Error writing persistent compilation cache entry")
+@pytest.mark.parametrize("what", ["checkpoint", "metrics", "plot"])
+def test_a_full_disk_ends_the_run_in_one_line_and_it_can_go_on_later(whole, tmp_path, capsys, what):
+    folder = tmp_path / "run"
+    run_toy(folder, seed=5, iterations=4)
+    (folder / "plot.png").unlink()
+    sizes = {
+        "checkpoint": 2000 + (folder / "metrics.jsonl").stat().st_size,
+        "metrics": (folder / "metrics.jsonl").stat().st_size + 100,
+        "plot": 30_000,
+    }
+    before = saved_tree(folder)
+    capsys.readouterr()
+    with largest_file(sizes[what]):
+        status = main(command(folder, "--resume", "--iterations", "6"))
+    out, err = capsys.readouterr()
+    assert (status, out) == (1, "")
+    places = {"checkpoint": "checkpoint 5 in", "metrics": "metrics.jsonl", "plot": "plot.png"}
+    assert err.splitlines()[-1].startswith("beamzero: the disk is full: could not write ")
+    assert places[what] in err.splitlines()[-1]
+    assert "Traceback" not in err
+    if what != "plot":
+        assert same_bits(saved_tree(folder), before), "the last good checkpoint is as it was"
+    run_toy(folder, resume=True, iterations=ITERATIONS)
+    assert_same_run(folder, whole)
+    assert (folder / "plot.png").exists()
+
+
+# --- going on, and what may change -----------------------------------------------------------------------------------
+
+
+def test_iterations_makes_a_run_longer_and_the_schedule_stays(whole, tmp_path):
+    folder = tmp_path / "run"
+    assert run_toy(folder, seed=5, iterations=3).iterations == 3
+    assert run_toy(folder, resume=True, iterations=5).iterations == 5
+    assert run_toy(folder, resume=True).iterations == ITERATIONS
+    # Shorter runs are rated at their own ends as well.
+    found = numbers(folder)
+    rated = [record.pop("rating", None) is not None for record in found]
+    assert rated == [False, True, True, True, True, True, False, True]
+    assert found == [{k: v for k, v in record.items() if k != "rating"} for record in numbers(whole)]
+    assert same_bits(saved_tree(folder)[1], saved_tree(whole)[1])
+    assert run_toy(folder, resume=True).iterations == ITERATIONS, "a finished run stays finished"
+    assert run_toy(folder, resume=True, iterations=ITERATIONS + 1).iterations == ITERATIONS + 1
+    assert numbers(folder)[-1]["learning_rate"] == numbers(folder)[-2]["learning_rate"] == pytest.approx(0.05)
+
+
+def test_how_a_run_is_measured_and_saved_may_change(whole, tmp_path):
+    folder = tmp_path / "run"
+    run_toy(folder, seed=5, iterations=2)
+    changes = {"rate_every": 3, "rate_games": 4, "rate_against": "random", "anchor_games": 4, "checkpoint_every": 2}
+    run_toy(folder, resume=True, keep_checkpoints=1, **changes)
+    assert [set(record["rating"]["scores"]) for record in numbers(folder)[2:] if "rating" in record] == [{"random"}] * 3
+    assert same_bits(saved_tree(folder)[1], saved_tree(whole)[1]), "and what is learned stays the same"
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["--seed", "6"], "has seed 5, which cannot be changed by --resume"),
+        (["--set", "games=16"], "games is 8 in "),
+        (["--set", "iterations=9"], "iterations is 8 in "),
+        (["--set", "q_learning_rate=0.1"], "q_learning_rate is 0.003 in "),
+        (["--set", "q_net=mlp:width=8"], "q_net is mlp:width=16,depth=2 in "),
+        (["--recipe", "connect_four_quick"], "and cannot be changed by --resume (only: "),
+        (["--from", "elsewhere"], "is under way, so it cannot start from 'elsewhere'"),
+        (["--set", "rate_games=7"], "rate_games is 7, but must be even"),
+        (["--set", "rate_against=randm"], "unknown agent 'randm'; did you mean random?"),
+        (["--set", "rate_against=random random"], "rate_against is 'random random'"),
+        (["--set", "nonsense=1"], "has no setting 'nonsense'"),
+        (["--iterations", "0"], "iterations is 0"),
+        (["--minutes", "-1"], "minutes is -1.0"),
+    ],
+)
+def test_resume_refuses_what_would_make_it_another_run(whole, capsys, words, wrong):
+    before = tree_hash(whole)
+    assert main(["train", GAME, "--run", str(whole), "--resume", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("beamzero: ") and err.count("\n") == 1 and wrong in err
+    assert tree_hash(whole) == before
+
+
+def test_resume_refuses_another_game_and_a_run_is_not_begun_twice(whole, capsys):
+    before = tree_hash(whole)
+    assert main(["train", "connect_four", "--run", str(whole), "--resume"]) == 2
+    assert f"{whole} holds a run of tic_tac_toe, not of connect_four" in capsys.readouterr().err
+    assert main(command(whole)) == 2
+    assert capsys.readouterr().err == (
+        f"beamzero: {whole} already holds a run: go on with it by --resume, or name another folder\n"
+    )
+    assert tree_hash(whole) == before
+
+
+def test_minutes_end_a_run_that_can_go_on(tmp_path):
+    folder = tmp_path / "run"
+    outcome = run_toy(folder, minutes=0.01, iterations=10**6, rate_every=0)
+    assert outcome.iterations < 10**6 and not outcome.interrupted
+    assert len(numbers(folder)) == outcome.iterations == saved_tree(folder)[0]
+    assert run_toy(folder, resume=True, iterations=outcome.iterations + 1).iterations == outcome.iterations + 1
+
+
+# --- starting from an agent ------------------------------------------------------------------------------------------
+
+
+def test_from_a_run_takes_the_weights_and_the_optimizer_along(whole, tmp_path):
+    run_toy(tmp_path / "run", start_from=str(whole), iterations=1)
+    _, tree, _ = saved_tree(whole)
+    assert same_bits(saved_tree(tmp_path / "run", 0)[1], tree)
+    assert int(tree["q"]["optimizer"].count) > 0
+    run_toy(tmp_path / "same", start_from=f"probs:{whole}", iterations=1)
+    assert_same_run(tmp_path / "same", tmp_path / "run")
+
+
+def test_from_an_agent_file_takes_the_weights_and_a_fresh_optimizer(whole, tmp_path):
+    file = tmp_path / "agent.safetensors"
+    load_trained(str(whole), make_game(GAME)).save(file)
+    run_toy(tmp_path / "run", start_from=str(file), iterations=1)
+    _, tree, _ = saved_tree(whole)
+    _, begun, _ = saved_tree(tmp_path / "run", 0)
+    for net in ("value", "q"):
+        assert same_bits(begun[net]["weights"], tree[net]["weights"])
+        assert not any(np.any(leaf) for leaf in jax.tree.leaves(begun[net]["optimizer"]))
+
+
+def test_a_run_from_an_agent_goes_on_the_same_after_a_kill_at_its_very_beginning(whole, tmp_path):
+    run_toy(tmp_path / "one", start_from=str(whole), iterations=2)
+    with pytest.raises(Killed):
+        run_toy(tmp_path / "two", StopAt(1, Killed), start_from=str(whole))
+    run_toy(tmp_path / "two", resume=True, iterations=2)
+    assert_same_run(tmp_path / "one", tmp_path / "two")
+
+
+def test_other_nets_other_games_and_no_agents_are_no_start(whole, tmp_path):
+    file = tmp_path / "agent.safetensors"
+    load_trained(str(whole), make_game(GAME)).save(file)
+    empty = Run.create(tmp_path / "empty", {**Run.open(whole).about})
+    before = tree_hash(tmp_path)
+    for start_from, changes, wrong in [
+        (whole, {"q_net": "mlp:width=8,depth=2"}, "q"),
+        (file, {"q_net": "mlp:width=8,depth=2"}, "q_net mlp:width=16,depth=2, which is not the one of this run"),
+        (file, {"value_net": "mlp:width=16,depth=3"}, "value_net"),
+        (whole, {"game": "connect_four"}, "holds a run of tic_tac_toe, not of connect_four"),
+        (file, {"game": "connect_four"}, "plays tic_tac_toe, not connect_four"),
+        (empty.folder, {}, "holds no agent that could be used"),
+        (tmp_path, {}, "there is no run in"),
+        ("random", {}, "no agent 'random'"),
+        (tmp_path / "none.safetensors", {}, "there is no agent file"),
+    ]:
+        with pytest.raises(BadInput, match=wrong):
+            run_toy(tmp_path / "run", start_from=str(start_from), **changes)
+    assert tree_hash(tmp_path) == before
+
+
+# --- all the rest ----------------------------------------------------------------------------------------------------
+
+
+def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path, capsys):
+    # Steps of size 1 in forty layers: outputs soon are larger than a float can be.
+    deep = "mlp:width=16,depth=40"
+    folder = tmp_path / "run"
+    wild = {"q_learning_rate": 1, "q_net": deep, "rate_every": 0, "final_learning_rate": 1, "iterations": 50}
+    assert main(command(folder, **wild)) == 1
+    out, err = capsys.readouterr()
+    last = err.splitlines()[-1]
+    assert out == "" and "Traceback" not in err
+    assert last.startswith("beamzero: the loss of Q is ") and "try a smaller learning rate (it was 1)" in last
+    done = len(numbers(folder))
+    assert Checkpoints(folder / "checkpoints", keep=1).steps()[-1] == done < 50
+    trained = load_trained(str(folder), make_game(GAME))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((trained.value_weights, trained.q_weights)))
+
+
+TOY_SIZE = {
+    "games": 8, "iterations": 1, "expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64,
+    "rate_games": 4, "anchor_games": 4, "rate_against": "random lookahead:1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list_recipes())
+def test_every_recipe_runs_at_toy_size(name, tmp_path):
+    recipe = list_recipes()[name]
+    outcome = train(Order(recipe.game, tmp_path / "run", recipe, TOY_SIZE))
+    (record,) = numbers(tmp_path / "run")
+    assert outcome.iterations == 1 and record["searched"] == record["states"] > 8
+    assert outcome.rating is not None and outcome.rating == record["rating"]
+
+
+def test_what_is_wrong_inside_is_not_taken_for_bad_input():
+    assert not issubclass(RunStopped, BadInput)

@@ -1,0 +1,113 @@
+"""Runs that are small enough to be made many times over, and what must be equal in two of them."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from beamzero.games import make_game
+from beamzero.runs.checkpoints import Checkpoints
+from beamzero.runs.metrics import read_metrics
+from beamzero.training.config import ProbsSettings, make_settings
+from beamzero.training.loop import Outcome, train
+from beamzero.training.order import Order
+from beamzero.training.probs import Probs
+from beamzero.training.report import QUIET, Report
+
+ROOT = Path(__file__).resolve().parents[2]
+GAME = "tic_tac_toe"
+NET = "mlp:width=16,depth=2"
+SETTINGS: dict[str, Any] = {
+    "iterations": 8,
+    "games": 8,
+    "expand": 3,
+    "search_batch": 32,
+    "value_net": NET,
+    "q_net": NET,
+    "value_batch_size": 32,
+    "q_batch_size": 32,
+    "rate_every": 2,
+    "rate_games": 8,
+    "rate_against": "random lookahead:1",
+    "anchor_games": 8,
+}
+
+
+def settings(**changes: Any) -> ProbsSettings:
+    return make_settings(None, {**SETTINGS, **changes})
+
+
+def order(folder: Path, **changes: Any) -> Order:
+    """`changes` are fields of Order; those that are none are settings."""
+    fields = {key: changes.pop(key) for key in list(changes) if key in Order.__dataclass_fields__}
+    if fields.get("resume"):
+        return Order(GAME, folder, changes=changes, **fields)
+    return Order(**{"game": GAME, "folder": folder, "changes": {**SETTINGS, **changes}, **fields})
+
+
+def run_toy(folder: Path, report: Report = QUIET, **changes: Any) -> Outcome:
+    return train(order(folder, **changes), report)
+
+
+def command(folder: Path, *more: str, **changes: Any) -> list[str]:
+    """The same as words of a command line."""
+    chosen = changes if "--resume" in more else {**SETTINGS, **changes}
+    sets = [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
+    return ["train", GAME, "--run", str(folder), *sets, *more]
+
+
+def start(words: list[str], **options: Any) -> subprocess.Popen[str]:
+    """``python -m beamzero`` in a process of its own."""
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-m", "beamzero", *words]
+    return subprocess.Popen(words, cwd=ROOT, text=True, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, **options)
+
+
+def saved_tree(folder: Path, step: int | None = None, nets: str = NET) -> tuple[int, Any, dict[str, Any]]:
+    """The step, the arrays and the note of a checkpoint, the last by default."""
+    algorithm = Probs(make_game(GAME), settings(value_net=nets, q_net=nets))
+    like = jax.eval_shape(algorithm.init, jax.random.key(0)).as_tree()
+    step, tree, note = Checkpoints(folder / "checkpoints", keep=1).restore(like, step)
+    return step, jax.tree.map(np.asarray, tree), note
+
+
+def same_bits(one: Any, other: Any) -> bool:
+    """Whether two nests of arrays are equal bit for bit."""
+    if jax.tree.structure(one) != jax.tree.structure(other):
+        return False
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in pairs)
+
+
+def numbers(folder: Path) -> list[dict[str, Any]]:
+    """The lines of metrics, less what a clock says."""
+    records = read_metrics(folder)
+    return [{k: v for k, v in record.items() if k not in ("seconds", "total_seconds")} for record in records]
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """The same numbers, no line twice, the same last weights and optimizer, the same checkpoints and best one."""
+    assert numbers(one) == numbers(other)
+    assert [record["iteration"] for record in numbers(one)] == list(range(1, len(numbers(one)) + 1))
+    (step, tree, note), (other_step, other_tree, other_note) = saved_tree(one), saved_tree(other)
+    assert step == other_step
+    assert same_bits(tree, other_tree)
+    assert [note[key] for key in ("rating", "best")] == [other_note[key] for key in ("rating", "best")]
+    kept, other_kept = (Checkpoints(folder / "checkpoints", keep=1) for folder in (one, other))
+    assert (kept.steps(), kept.best_step) == (other_kept.steps(), other_kept.best_step)
+    assert (one / "anchors.json").read_text() == (other / "anchors.json").read_text()
+
+
+def tree_hash(folder: Path) -> str:
+    """Changes with any name or byte below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(f"{path.relative_to(folder)} {path.is_dir()}".encode())
+        digest.update(b"" if path.is_dir() else hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
