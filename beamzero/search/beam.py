@@ -113,8 +113,9 @@ class BeamSearch:
         over = jax.vmap(game.over)(flat).reshape(batch, width) & listed
         ask_value = listed & ~over
         may_open = ask_value & (depth < (self.depth - 1 if self.strict else self.depth))[:, None]
-        # The root's children come first whatever Q says, and nodes that cannot be opened need no priority.
-        ask_scores = jnp.any(may_open, axis=1) & (depth > 0)
+        # The root's children come first whatever Q says, and what no expansion is left for needs no priority.
+        waiting = jnp.sum(tree.priority[:, :width] == jnp.inf, axis=1, dtype=jnp.int32)
+        ask_scores = jnp.any(may_open, axis=1) & (depth > 0) & (self.expand - 1 - tree.done > waiting)
 
         value = apply_packed(lambda rows, _: evaluator.value(rows), flat, ask_value.reshape(-1))
         value = jnp.where(over.reshape(-1), jax.vmap(game.score)(flat), side_sign(game, flat) * value)

@@ -68,10 +68,11 @@ class Beam:
 
 
 def beam_search(rules: Rules, root: Position, expand: int, depth: int, strict: bool = False) -> Beam:
-    """Lines 1 to 40 of the listing. Three things are ours:
+    """Lines 1 to 40 of the listing. Four things are ours:
 
     - values are kept for the side that moved to a node, so a sign turns where the side changes, not at each ply;
     - V is asked when a child is made, not in the end (that changes only how often: `evaluations`);
+    - Q does not count as asked where no expansion is left for the children (that too changes only `evaluations`);
     - `strict` keeps leaves within `depth`: nothing is put on the beam whose children would lie deeper.
     """
     tree = [Node(root, depth=0)]
@@ -87,6 +88,8 @@ def beam_search(rules: Rules, root: Position, expand: int, depth: int, strict: b
         node = tree[place]
         expanded.append(place)
         asks_q = False
+        waiting = sum(minus_priority == -np.inf for minus_priority, _ in beam)
+        matters = expand - len(expanded) > waiting
         for action in rules.moves(node.state):
             child = Node(rules.step(node.state, action), node.depth + 1, place, action)
             node.children.append(len(tree))
@@ -98,7 +101,7 @@ def beam_search(rules: Rules, root: Position, expand: int, depth: int, strict: b
                 evaluations += 1
                 can_go_on = child.depth < depth if strict else node.depth < depth
                 if can_go_on:
-                    asks_q |= node.depth > 0
+                    asks_q |= node.depth > 0 and matters
                     priority = np.inf if node.depth == 0 else float(rules.scores(node.state)[action])
                     heapq.heappush(beam, (-priority, len(tree) - 1))
         evaluations += asks_q

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import resource
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -171,15 +170,14 @@ class StopAt(Report):
 def test_stopped_at_every_phase_in_turn_it_gives_the_same_run(whole, tmp_path):
     folder = tmp_path / "run"
     lives = 0
-    for number in range(1, 200):
-        # Every few lives there is time for an iteration, so that the run gets on.
-        report = StopAt(number % 23 + 1, Killed)
+    while True:
+        report = StopAt(1 + 2 * lives, Killed)  # each life a little longer than the one before, so that the run gets on
         with contextlib.suppress(Killed):
             run_toy(folder, report, seed=5, resume=folder.exists())
             break
         lives += 1
         assert not report.messages
-    assert lives > 20
+    assert lives > 10
     assert_same_run(folder, whole)
 
 
@@ -219,7 +217,7 @@ def test_tensorboard_shows_every_iteration_once(whole, tmp_path):
 def test_ctrl_c_saves_and_ends_cleanly(whole, tmp_path):
     folder = tmp_path / "run"
     process = start(command(folder, "--seed", "5", "--json"))
-    stop_when(process, lambda: (folder / "metrics.jsonl").exists() and 1 <= len(numbers(folder)) < ITERATIONS - 1)
+    stop_when(process, lambda: (folder / "metrics.jsonl").exists() and 2 <= len(numbers(folder)) < ITERATIONS - 1)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGCONT)
     out, err = process.communicate()
@@ -233,18 +231,25 @@ def test_ctrl_c_saves_and_ends_cleanly(whole, tmp_path):
     assert_same_run(folder, whole)
 
 
-@pytest.mark.parametrize("number", range(3, 60, 4))
-def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(whole, tmp_path, number):
+def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(whole, tmp_path):
     folder = tmp_path / "run"
-    outcome = run_toy(folder, StopAt(number, KeyboardInterrupt), seed=5, checkpoint_every=100)
-    assert outcome.interrupted
-    step, _, note = saved_tree(folder)
-    assert step == outcome.iterations
-    assert note["rating"] == outcome.rating
     rated = {record["iteration"]: record["rating"] for record in numbers(whole) if "rating" in record}
-    assert note["rating"] == rated.get(step - step % 2), "the rating of an iteration that was given up is given up too"
-    run_toy(folder, resume=True, checkpoint_every=1)
-    assert_same_run(folder, whole)
+    stops = 0
+    while True:
+        report = StopAt(4 + 5 * stops, KeyboardInterrupt)
+        outcome = run_toy(folder, report, seed=5, resume=folder.exists(), checkpoint_every=100)
+        step, _, note = saved_tree(folder)
+        assert step == outcome.iterations and note["rating"] == outcome.rating
+        assert note["rating"] == rated.get(step - step % 2), "what was given up is not remembered either"
+        if not outcome.interrupted:
+            break
+        stops += 1
+    assert stops > 5
+    assert numbers(folder) == numbers(whole)
+    assert same_bits(saved_tree(folder)[1], saved_tree(whole)[1])
+    assert saved_tree(folder)[2]["best"] == saved_tree(whole)[2]["best"]
+    best, expected = (Checkpoints(run / "checkpoints", keep=1).best_step for run in (folder, whole))
+    assert best == expected
 
 
 # --- damage and full disks -------------------------------------------------------------------------------------------
@@ -280,41 +285,25 @@ def test_where_no_checkpoint_is_whole_the_run_ends_in_one_line(tmp_path, capsys)
     assert numbers(folder) == before
 
 
-@contextlib.contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """What a full disk is to whoever writes more than `size` bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.filterwarnings("ignore:Error writing persistent compilation cache entry")
 @pytest.mark.parametrize("what", ["checkpoint", "metrics", "plot"])
-def test_a_full_disk_ends_the_run_in_one_line_and_it_can_go_on_later(whole, tmp_path, capsys, what):
+def test_a_full_disk_ends_the_run_in_one_line_and_it_can_go_on_later(whole, tmp_path, what):
     folder = tmp_path / "run"
     run_toy(folder, seed=5, iterations=4)
     (folder / "plot.png").unlink()
-    sizes = {
-        "checkpoint": 2000 + (folder / "metrics.jsonl").stat().st_size,
-        "metrics": (folder / "metrics.jsonl").stat().st_size + 100,
-        "plot": 30_000,
-    }
     before = saved_tree(folder)
-    capsys.readouterr()
-    with largest_file(sizes[what]):
-        status = main(command(folder, "--resume", "--iterations", "6"))
-    out, err = capsys.readouterr()
-    assert (status, out) == (1, "")
-    places = {"checkpoint": "checkpoint 5 in", "metrics": "metrics.jsonl", "plot": "plot.png"}
-    assert err.splitlines()[-1].startswith("beamzero: the disk is full: could not write ")
-    assert places[what] in err.splitlines()[-1]
-    assert "Traceback" not in err
+    lines = (folder / "metrics.jsonl").stat().st_size
+    # A limit on the size of files is a full disk to whoever writes more than that.
+    limit = {"checkpoint": lines + 2000, "metrics": lines + 100, "plot": 30_000}[what]
+    process = start(command(folder, "--resume", "--iterations", "6"), largest_file=limit)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, ""), err
+    *others, last = err.splitlines()
+    place = {"checkpoint": "checkpoint 5 in", "metrics": "metrics.jsonl", "plot": "plot.png"}[what]
+    assert last.startswith("beamzero: the disk is full: could not write ") and place in last
+    assert all(line.startswith(("tic_tac_toe by PROBS", "    ")) for line in others), err
     if what != "plot":
         assert same_bits(saved_tree(folder), before), "the last good checkpoint is as it was"
-    run_toy(folder, resume=True, iterations=ITERATIONS)
+    run_toy(folder, resume=True)
     assert_same_run(folder, whole)
     assert (folder / "plot.png").exists()
 

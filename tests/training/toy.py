@@ -62,11 +62,21 @@ def command(folder: Path, *more: str, **changes: Any) -> list[str]:
     return ["train", GAME, "--run", str(folder), *sets, *more]
 
 
-def start(words: list[str], **options: Any) -> subprocess.Popen[str]:
-    """``python -m beamzero`` in a process of its own."""
+_LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+from beamzero.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def start(words: list[str], largest_file: int | None = None) -> subprocess.Popen[str]:
+    """``python -m beamzero`` in a process of its own, which may be kept from writing files above a size."""
+    how = ["-m", "beamzero"] if largest_file is None else ["-c", _LIMITED, str(largest_file)]
     pipe = subprocess.PIPE
-    words = [sys.executable, "-m", "beamzero", *words]
-    return subprocess.Popen(words, cwd=ROOT, text=True, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, **options)
+    return subprocess.Popen(
+        [sys.executable, *how, *words], cwd=ROOT, text=True, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
+    )
 
 
 def saved_tree(folder: Path, step: int | None = None, nets: str = NET) -> tuple[int, Any, dict[str, Any]]:
