@@ -63,11 +63,11 @@ class TrainingDisplay(Report):
         self._draw()
 
     def phase(self, name: str, done: int, total: int) -> None:
-        if done == 0 and name not in self._seen and name not in ("saving",):
-            self._seen.add(name)
-            self._bars.update(self._phase, description=f"{name}, {_FIRST_TIME}", completed=done, total=None)
-        elif done or name in self._seen:
-            self._bars.update(self._phase, description=name, completed=done, total=total if total > 1 else None)
+        first_time = done == 0 and name not in self._seen and name != "saving"
+        self._seen.add(name)
+        task = next(task for task in self._bars.tasks if task.id == self._phase)
+        task.total = total if total > 1 and not first_time else None  # None: a bar that only shows that it is alive
+        self._bars.update(self._phase, description=f"{name}, {_FIRST_TIME}" if first_time else name, completed=done)
         self._draw()
 
     def iteration(self, record: Mapping[str, Any]) -> None:

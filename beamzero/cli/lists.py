@@ -158,5 +158,7 @@ def export(
     trained.save(file)
     if json:
         return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})
-    out.print(f"{file}: {about['game']}, {trained.info['iterations']} iterations, {file.stat().st_size / 1e6:.1f} MB")
+    size = file.stat().st_size / 1e6
+    said = f"{file}: {about['game']}, {trained.info['iterations']} iterations, {size:.1f} MB"
+    out.print(said, soft_wrap=True, markup=False)
     return None

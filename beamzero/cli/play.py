@@ -83,10 +83,10 @@ def play_command(
 def default_agent(game: Game) -> tuple[str, str]:
     """The agent that plays when none is named, and why this one: it ships, was trained here, or there is no other."""
     for name, path in shipped_agents().items():
-        if load_agent(path)[1].get("game") == game.spec:
+        if load_agent(path)[1].get("game") == game.identity:
             return f"probs:{name}", " (it ships with beamzero)"
     for run in list_runs(RUNS):
-        if run.damaged is None and run.game == game.spec and run.algorithm == "probs" and run.iterations:
+        if run.damaged is None and run.game == game.identity and run.algorithm == "probs" and run.iterations:
             return f"probs:{quote(str(run.folder))}", f" (the newest run in {RUNS})"
     return FALLBACK, f" (no trained agent for this game ships or is in {RUNS})"
 

@@ -95,7 +95,7 @@ def _show(outcome: Outcome) -> None:
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
-        out.print(f"the curve is in {outcome.run.plot_path}")
+        out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
     if outcome.interrupted:
-        err.print(f"go on with: beamzero train {game} --run {folder} --resume")
-    out.print(f"play against it: beamzero play {game} --agent probs:{folder}")
+        err.print(f"go on with: beamzero train {game} --run {folder} --resume", soft_wrap=True, markup=False)
+    out.print(f"play against it: beamzero play {game} --agent probs:{folder}", soft_wrap=True, markup=False)

@@ -66,17 +66,22 @@ class Game(abc.ABC):
         """The shape of `observe`."""
 
     @property
-    def spec(self) -> str:
-        """The text that names this game with its parameters: ``connect_four:rows=7``. Defaults are left out."""
-        changed = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)  # type: ignore[arg-type]
-            if getattr(self, field.name) != field.default
-        }
-        options = [f"{key}={quote(value)}" for key, value in changed.items()]
-        if self.source is not None:
-            return ",".join([self.source, *options])
+    def identity(self) -> str:
+        """The rules in one line: name and parameters, ``connect_four:rows=7``. Agents play only what they learned."""
+        options = self._changed_parameters()
         return self.name + (":" + ",".join(options) if options else "")
+
+    @property
+    def spec(self) -> str:
+        """The text from which `make_game` makes this game again: its identity, or the file it comes from."""
+        if self.source is None:
+            return self.identity
+        return ",".join([self.source, *self._changed_parameters()])
+
+    def _changed_parameters(self) -> list[str]:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        values = {field.name: getattr(self, field.name) for field in fields}
+        return [f"{field.name}={quote(values[field.name])}" for field in fields if values[field.name] != field.default]
 
     # --- the rules -------------------------------------------------------------------------------------------------
 

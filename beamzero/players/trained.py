@@ -67,7 +67,7 @@ def load_trained(path: str, game: Game, checkpoint: str = "last") -> Trained:
         value_net, q_net = _nets(info, game, str(place))
         weights = unflatten(tensors)
         return Trained(value_net, q_net, _fitting(value_net, weights["value"]), _fitting(q_net, weights["q"]), info)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{place} is no PROBS agent that this version can read: {error}") from None
@@ -82,7 +82,7 @@ def open_probs_run(folder: Path) -> Run:
     settings = run.about.get("settings")
     settings = settings if isinstance(settings, dict) else {}
     missing = [key for key in ("game", "game_text", "settings", "seed", "from") if key not in run.about]
-    missing += [key for key in ("value_net", "q_net", "precision") if key not in settings]
+    missing += [key for key in ("value_net", "q_net", "precision") if not isinstance(settings.get(key), str)]
     if missing:
         raise BadInput(f"{folder / 'run.json'} is damaged: it does not say {', '.join(missing)}")
     return run
@@ -122,8 +122,8 @@ def _checkpoint_step(checkpoints: Checkpoints, checkpoint: str, folder: Path) ->
 def _nets(info: dict[str, Any], game: Game, where: str) -> tuple[Net, Net]:
     if info.get("algorithm") != "probs":
         raise BadInput(f"{where} was trained by {info.get('algorithm')!r}, but probs: plays agents of PROBS")
-    if info["game"] != game.spec:
-        raise BadInput(f"{where} plays {info['game']}, not {game.spec}")
+    if info["game"] != game.identity:
+        raise BadInput(f"{where} plays {info['game']}, not {game.identity}")
     settings = info["settings"]
     dtype = compute_dtype(settings["precision"])
     return (

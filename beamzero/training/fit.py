@@ -60,8 +60,9 @@ class ValueLoss:
     def __call__(self, weights: Weights, rows: ValueRows, real: Array, key: Array) -> Array:
         no_values = jnp.zeros((real.shape[0], self.net.game.num_actions), jnp.float32)
         observations, _ = _observe(self.net, self.symmetry, rows.states, no_values, key)
-        errors = jnp.square(self.net.on_observations(weights, observations) - rows.outcome)
-        return jnp.sum(jnp.where(real, errors, 0.0)) / jnp.maximum(jnp.sum(real, dtype=jnp.float32), 1.0)
+        # Left out before it is squared: what stands in padding must not reach a gradient, not even times 0.
+        errors = jnp.where(real, self.net.on_observations(weights, observations) - rows.outcome, 0.0)
+        return jnp.sum(jnp.square(errors)) / jnp.maximum(jnp.sum(real, dtype=jnp.float32), 1.0)
 
 
 @dataclasses.dataclass(frozen=True)

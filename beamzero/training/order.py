@@ -49,7 +49,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     if order.start_from is not None:
         load_start(order.start_from, game, fresh, QUIET)
     about = {
-        "game": game.spec,
+        "game": game.identity,
         "game_text": order.game,
         "algorithm": "probs",
         "recipe": order.recipe.name if order.recipe else None,
@@ -66,7 +66,7 @@ def resume_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     """The run of the folder, with its own settings; only what is measured, and how long, may change."""
     run = open_probs_run(order.folder)
     about = run.about
-    if about["game"] != game.spec:
+    if about["game"] != game.identity:
         raise BadInput(f"{order.folder} holds a run of {about['game']}, not of {game.spec}")
     if order.seed not in (None, about["seed"]):
         raise BadInput(f"the run in {order.folder} has seed {about['seed']}, which cannot be changed by --resume")
@@ -97,7 +97,7 @@ def load_start(text: str, game: Game, fresh: ProbsState, report: Report) -> Prob
     path = Path(text.removeprefix("probs:"))
     if path.is_dir():
         run = open_probs_run(path)
-        if run.about["game"] != game.spec:
+        if run.about["game"] != game.identity:
             raise BadInput(f"{path} holds a run of {run.about['game']}, not of {game.spec}")
         return ProbsState.from_tree(restore_agent(run, fresh.as_tree(), warn=report.message).tree)
     trained = load_trained(str(path), game)

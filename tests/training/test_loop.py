@@ -32,6 +32,7 @@ from tests.training.toy import (
     SETTINGS,
     assert_same_run,
     command,
+    flip_a_byte,
     numbers,
     run_toy,
     same_bits,
@@ -253,13 +254,6 @@ def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(who
 
 
 # --- damage and full disks -------------------------------------------------------------------------------------------
-
-
-def flip_a_byte(folder: Path, step: int) -> None:
-    path = max(folder.glob(f"checkpoints/{step:08d}-1/tree/**/d/*"), key=lambda path: path.stat().st_size)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
 
 
 def test_a_damaged_newest_checkpoint_is_reported_and_the_one_before_it_is_used(whole, tmp_path, capsys):

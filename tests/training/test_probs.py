@@ -43,26 +43,22 @@ def plain_iteration(algorithm, state, rate, key):
     def value_loss(weights):
         return jnp.mean((algorithm.value_net(weights, states) - outcomes) ** 2)
 
-    state, loss_v = state._replace(value=(step := descend(value_loss, state.value, rate))[0]), step[1]
+    value, value_error = descend(value_loss, state.value, rate)
+    state = state._replace(value=value)
 
     search = BeamSearch(algorithm.settings.expand, algorithm.settings.depth)
-    find = jax.jit(lambda evaluator, one: search(GAME, evaluator, one, jax.random.key(1)))
-    targets, evaluations = [], 0
-    for one, _ in memory:
-        found = find(algorithm.evaluator(state), jax.tree.map(lambda x: x[None], one))
-        targets.append(found.values[0])
-        tree = search.start(GAME, jax.tree.map(lambda x: x[None], one))
-    del tree, evaluations
-    targets = jnp.stack(targets)
+    find = jax.jit(lambda evaluator, root: search(GAME, evaluator, root, jax.random.key(1)).values[0])
+    evaluator = algorithm.evaluator(state)  # V as it is now, Q as it was
+    targets = jnp.stack([find(evaluator, jax.tree.map(lambda x: x[None], one)) for one, _ in memory])
     legal = jax.vmap(GAME.legal)(states)
-    assert (np.isfinite(targets) == legal).all()
+    assert (jnp.isfinite(targets) == legal).all()
 
     def q_loss(weights):
-        errors = (algorithm.q_net(weights, states) - jnp.where(legal, targets, 0)) ** 2
-        return jnp.sum(jnp.where(legal, errors, 0)) / jnp.sum(legal)
+        errors = (algorithm.q_net(weights, states) - jnp.where(legal, targets, 0.0)) ** 2
+        return jnp.sum(jnp.where(legal, errors, 0.0)) / jnp.sum(legal, dtype=jnp.float32)
 
-    q, loss_q = descend(q_loss, state.q, rate)
-    return state._replace(q=q), float(loss_v), float(loss_q), len(memory)
+    q, q_error = descend(q_loss, state.q, rate)
+    return state._replace(q=q), float(value_error), float(q_error), len(memory)
 
 
 def descend(loss, learner, rate):

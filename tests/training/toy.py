@@ -121,3 +121,11 @@ def tree_hash(folder: Path) -> str:
         digest.update(f"{path.relative_to(folder)} {path.is_dir()}".encode())
         digest.update(b"" if path.is_dir() else hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def flip_a_byte(folder: Path, step: int) -> None:
+    """Damage the weights of one checkpoint."""
+    path = max(folder.glob(f"checkpoints/{step:08d}-1/tree/**/d/*"), key=lambda path: path.stat().st_size)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)

@@ -1,0 +1,176 @@
+"""Battles: fair to both sides, the same by the same seed, and the same as games played one move at a time."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from beamzero.arena.battle import _as_bytes, battle, draw_openings
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.nets import Net, make_evaluator, make_net
+from beamzero.players import Player, SearchPlayer, make_player
+from beamzero.search.beam import BeamSearch
+from beamzero.search.simple import OneLook
+
+TIC_TAC_TOE = make_game("tic_tac_toe")
+SMALL = make_game("connect_four:rows=4,columns=4,length=3")
+CONNECT_FOUR = make_game("connect_four")
+
+
+def net_player(game, seed, search=None):
+    """Chooses by nets with random weights: the same move in the same position, always."""
+    value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
+    keys = jax.random.split(jax.random.key(seed))
+    evaluator = make_evaluator(value, value.init(keys[0]), scores, scores.init(keys[1]))
+    return SearchPlayer(f"net {seed}", game, search or OneLook(), evaluator)
+
+
+def test_random_against_itself_is_even():
+    random = make_player("random", TIC_TAC_TOE)
+    played = battle(TIC_TAC_TOE, random, random, games=2000, seed=1)
+    assert played.interval.low <= 0.5 <= played.interval.high
+    first, second = played.tally(0), played.tally(1)
+    assert first.wins > 1.5 * first.losses and second.losses > 1.5 * second.wins, "the first move is worth a lot"
+
+
+@pytest.mark.parametrize(
+    ("stronger", "weaker", "score"),
+    [("lookahead:1", "random", 0.76), ("lookahead:2", "lookahead:1", 0.90), ("lookahead:3", "lookahead:2", 0.66)],
+)
+def test_the_papers_lookahead_agents_score_as_in_its_readme(stronger, weaker, score):
+    """The readme of PROBS gives 0.751, 0.911 and 0.663."""
+    players = [make_player(name, CONNECT_FOUR) for name in (stronger, weaker)]
+    assert battle(CONNECT_FOUR, *players, games=400, seed=0).score == pytest.approx(score, abs=0.06)
+
+
+def test_a_battle_is_the_mirror_image_of_itself_with_the_names_swapped():
+    """Both play every opening with both colours, so between deterministic players nothing is left to chance."""
+    one, other = net_player(SMALL, 0), net_player(SMALL, 1)
+    forth, back = battle(SMALL, one, other, games=60), battle(SMALL, other, one, games=60)
+    assert (forth.pair_scores == 1 - back.pair_scores[:, ::-1]).all()
+    assert forth.score == pytest.approx(1 - back.score) and 0 < forth.score < 1
+    assert (forth.tally().wins, forth.tally().draws) == (back.tally().losses, back.tally().draws)
+    against_itself = battle(SMALL, one, one, games=60)
+    assert (against_itself.pair_scores.sum(axis=1) == 1).all(), "an opening is worth the same to whoever gets it"
+
+
+def test_tallies_by_side_add_up():
+    played = battle(TIC_TAC_TOE, make_player("lookahead:1", TIC_TAC_TOE), make_player("random", TIC_TAC_TOE), games=100)
+    sides = [played.tally(side) for side in (0, 1)]
+    whole = played.tally()
+    assert played.games == 100 and played.pair_scores.shape == (50, 2)
+    for kind in ("wins", "draws", "losses"):
+        assert sum(getattr(side, kind) for side in sides) == getattr(whole, kind)
+    assert whole.wins + whole.draws + whole.losses == 100
+    assert played.score == pytest.approx((whole.wins + whole.draws / 2) / 100)
+    assert set(np.unique(played.pair_scores)) <= {0, 0.5, 1}
+    assert played.interval.low < played.score < played.interval.high
+    assert (played.game, played.agents) == ("tic_tac_toe", ("lookahead:1", "random"))
+
+
+def test_the_same_seed_gives_the_same_battle():
+    players = [make_player(name, TIC_TAC_TOE) for name in ("lookahead:1", "random")]
+    one, same, other = (battle(TIC_TAC_TOE, *players, games=60, seed=seed) for seed in (3, 3, 4))
+    assert (one.pair_scores == same.pair_scores).all() and one.interval == same.interval
+    assert (one.pair_scores != other.pair_scores).any()
+
+
+def test_progress_is_told_to_its_end():
+    told: list[tuple[int, int]] = []
+    random = make_player("random", TIC_TAC_TOE)
+    battle(TIC_TAC_TOE, random, random, games=20, progress=lambda *args: told.append(args))
+    assert told[0] == (0, 20) and told[-1] == (20, 20) and told == sorted(told)
+
+
+@pytest.mark.parametrize("games", [-2, 0, 1, 3, 101])
+def test_an_odd_number_of_games_is_refused(games):
+    random = make_player("random", TIC_TAC_TOE)
+    with pytest.raises(BadInput, match=f"games is {games}, but must be an even number, 2 or more"):
+        battle(TIC_TAC_TOE, random, random, games=games)
+
+
+@pytest.mark.parametrize("plies", [-1, 5])
+def test_too_many_random_plies_are_refused(plies):
+    random = make_player("random", TIC_TAC_TOE)
+    with pytest.raises(BadInput, match=f"random plies is {plies}, but must be 0 to 4"):
+        battle(TIC_TAC_TOE, random, random, games=2, random_plies=plies)
+
+
+# --- against a plain loop --------------------------------------------------------------------------------------------
+
+
+def plain_game(game, first: Player, second: Player, state, first_side: int) -> tuple[float, int]:
+    """One game, one move at a time: the first-named player's score, and the plies it took."""
+    plies = 0
+    while not bool(game.over(state)):
+        player = first if int(game.player(state)) == first_side else second
+        thought = player.think(jax.tree.map(lambda x: x[None], state), jax.random.key(0))
+        action = int(thought.action[0])
+        assert action in game.legal_actions(state)
+        state = game.step(state, jnp.int32(action))
+        plies += 1
+    return (float(game.score(state)) * (1 - 2 * first_side) + 1) / 2, plies
+
+
+@pytest.mark.parametrize("search", [None, BeamSearch(6)], ids=["one look", "beam"])
+def test_it_is_what_a_plain_loop_over_the_same_openings_gives(search):
+    game = TIC_TAC_TOE
+    one, other = net_player(game, 0, search), net_player(game, 1)
+    played = battle(game, one, other, games=24, seed=7)
+    openings, plies = draw_openings(game, 12, 2, jax.random.fold_in(jax.random.key(7), 0), distinct=True)
+    scores, lengths = np.zeros((12, 2)), []
+    for number in range(12):
+        opening = jax.tree.map(lambda x, number=number: x[number], openings)
+        for side in (0, 1):
+            scores[number, side], length = plain_game(game, one, other, opening, side)
+            lengths.append(length + plies)
+    assert (played.pair_scores == scores).all()
+    assert played.random_plies == plies
+    assert played.mean_plies == pytest.approx(np.mean(lengths))
+
+
+# --- openings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plies", [0, 1, 2, 3])
+def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
+    openings, found = draw_openings(TIC_TAC_TOE, 64, plies, jax.random.key(0), distinct=False)
+    assert found == plies
+    stones = jax.vmap(lambda s: jnp.bitwise_count(s.stones).astype(jnp.int32))(openings)
+    assert (stones == jnp.array([(plies + 1) // 2, plies // 2])[None]).all()
+    assert not jax.vmap(TIC_TAC_TOE.over)(openings).any()
+    if plies == 1:
+        squares = np.bincount(np.log2(np.asarray(openings.stones[:, 0])).astype(int), minlength=9)
+        assert (squares > 0).all(), "every first move comes up"
+
+
+def test_for_deterministic_players_all_openings_differ():
+    openings, plies = draw_openings(CONNECT_FOUR, 100, 2, jax.random.key(0), distinct=True)
+    assert len(np.unique(_as_bytes(openings), axis=0)) == 100
+    assert plies > 2, "after two plies there are only 49 positions"
+    one, other = net_player(SMALL, 0), net_player(SMALL, 1)
+    played = battle(SMALL, one, other, games=40, random_plies=2)
+    assert played.openings == 20 and played.random_plies > 2
+
+
+def test_a_game_that_has_too_few_openings_is_played_with_those_it_has():
+    one, other = net_player(TIC_TAC_TOE, 0), net_player(TIC_TAC_TOE, 1)
+    played = battle(TIC_TAC_TOE, one, other, games=2000, random_plies=0)
+    assert played.random_plies == 3 and played.games == 2000
+    # 9 * 8 * 7 / 2 positions after three plies.
+    assert 200 < played.openings <= 252
+
+
+def test_random_players_need_no_longer_openings():
+    random, fixed = make_player("random", CONNECT_FOUR), net_player(CONNECT_FOUR, 0)
+    played = battle(CONNECT_FOUR, random, fixed, games=200, random_plies=2)
+    assert played.random_plies == 2 and played.openings <= 49
+
+
+def test_no_random_plies_are_one_opening():
+    random = make_player("random", TIC_TAC_TOE)
+    played = battle(TIC_TAC_TOE, random, random, games=20, random_plies=0)
+    assert (played.random_plies, played.openings) == (0, 1) and 5 <= played.mean_plies <= 9

@@ -1,0 +1,211 @@
+"""Whatever is wrong with a command: one line, exit status 2, and nothing written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from beamzero.cli import main
+from beamzero.games import make_game
+from beamzero.players.trained import load_trained
+from tests.training.toy import GAME, ROOT, run_toy, tree_hash
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with a run, its agent, and things that are neither."""
+    folder = tmp_path_factory.mktemp("made")
+    run_toy(folder / "run", iterations=1, rate_every=0)
+    load_trained(str(folder / "run"), make_game(GAME)).save(folder / "agent.safetensors")
+    agent = (folder / "agent.safetensors").read_bytes()
+    (folder / "short.safetensors").write_bytes(agent[:-1])
+    (folder / "damaged.safetensors").write_bytes(agent[:-1] + bytes([agent[-1] ^ 1]))
+    (folder / "foreign.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+    (folder / "text").write_text("hello")
+    (folder / "empty").mkdir()
+    (folder / "full").mkdir()
+    (folder / "full" / "notes").write_text("mine")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "run.json").write_text("{")
+    (folder / "bare").mkdir()
+    (folder / "bare" / "run.json").write_text(json.dumps({"format": "beamzero-run-1", "algorithm": "probs"}))
+    (folder / "other").mkdir()
+    (folder / "other" / "run.json").write_text(json.dumps({"format": "beamzero-run-1", "algorithm": "alphazero"}))
+    (folder / "begun").mkdir()
+    shutil.copy(folder / "run" / "run.json", folder / "begun")
+    (folder / "wrong.py").write_text("1 / 0")
+    return folder
+
+
+TRAIN = ["train", "tic_tac_toe", "--run", "new"]
+WRONG: list[tuple[list[str], str]] = [
+    # commands and options
+    (["fly"], "No such command 'fly'"),
+    (["train"], "Missing argument 'GAME'"),
+    (["battle", "tic_tac_toe", "random"], "Missing argument 'AGENT'"),
+    (["games", "--color"], "No such option: --color"),
+    (["battle", "tic_tac_toe", "random", "random", "--games", "many"], "'--games'"),
+    (["battle", "tic_tac_toe", "random", "random", "--seed", "-1"], "'--seed'"),
+    (["battle", "tic_tac_toe", "random", "random", "--seed", "3000000000"], "'--seed'"),
+    ([*TRAIN, "--minutes", "soon"], "'--minutes'"),
+    ([*TRAIN, "--minutes", "1", "--iterations", "1"], "give --minutes or --iterations, not both"),
+    # games
+    (["train", "conect_four", "--run", "new"], "unknown game 'conect_four'; did you mean connect_four? (there are: "),
+    (["battle", "chess9", "random", "random"], "unknown game 'chess9' (there are: connect_four, tic_tac_toe"),
+    (["battle", "", "random", "random"], "unknown game ''"),
+    (["perft", "connect_four:rows=x", "2"], "rows is 'x', but must be a whole number"),
+    (["perft", "connect_four:rows=0", "2"], "rows is 0"),
+    (["perft", "connect_four:size=4", "2"], "has no setting 'size' (it has: rows, columns, length)"),
+    (["perft", "connect_four:rows=4,rows=5", "2"], "'rows' is given twice"),
+    (["perft", 'connect_four:"', "2"], "cannot read"),
+    (["perft", "tic_tac_toe:3", "2"], "cannot read '3' after 'tic_tac_toe'"),
+    (["perft", "none.py:Game", "2"], "no file 'none.py' to read a game from"),
+    (["perft", "wrong.py:Game", "2"], "wrong.py cannot be loaded: ZeroDivisionError"),
+    # agents
+    (["battle", "tic_tac_toe", "randm", "random"], "unknown agent 'randm'; did you mean random?"),
+    (["battle", "tic_tac_toe", "random", "human"], "unknown agent 'human'"),
+    (["battle", "tic_tac_toe", "random:3", "random"], "cannot read '3' in the agent 'random:3': write random"),
+    (["battle", "tic_tac_toe", "lookahead", "random"], "lookahead needs a depth, such as lookahead:2"),
+    (["battle", "tic_tac_toe", "lookahead:two", "random"], "depth is 'two', but must be a whole number"),
+    (["battle", "tic_tac_toe", "lookahead:0", "random"], "lookahead depth is 0, but must be 1 to 4"),
+    (["battle", "tic_tac_toe", "lookahead:9", "random"], "lookahead depth is 9, but must be 1 to 4"),
+    (["battle", "tic_tac_toe", "lookahead:2,depth=2", "random"], "depth is given twice"),
+    (["battle", "tic_tac_toe", "lookahead:2,speed=9", "random"], "lookahead has no option 'speed' (it has: depth)"),
+    (["battle", "tic_tac_toe", "probs", "random"], "probs needs an agent, such as probs:runs/connect_four"),
+    (["battle", "tic_tac_toe", "probs:nowhere", "random"], "no agent 'nowhere': give a run folder or a"),
+    (["battle", "tic_tac_toe", "probs:none.safetensors", "random"], "there is no agent file none.safetensors"),
+    (["battle", "tic_tac_toe", "probs:run,expand=0", "random"], "expand is 0, but a search expands at least 1 node"),
+    (["battle", "tic_tac_toe", "probs:run,expand=ten", "random"], "expand is 'ten', but must be a whole number"),
+    (["battle", "tic_tac_toe", "probs:run,expand=9,depth=0", "random"], "depth is 0"),
+    (["battle", "tic_tac_toe", "probs:run,depth=2", "random"], "depth and strict belong to a search; give expand="),
+    (["battle", "tic_tac_toe", "probs:run,checkpoint=7", "random"], "(there are: 0, 1, best, last)"),
+    (["battle", "tic_tac_toe", "probs:run,checkpoint=best", "random"], "no checkpoint of run has been rated best yet"),
+    (["battle", "tic_tac_toe", "probs:agent.safetensors,checkpoint=1", "random"], "is no run folder, so it has no"),
+    (["battle", "connect_four", "probs:run", "random"], "run plays tic_tac_toe, not connect_four"),
+    (["battle", "connect_four", "probs:agent.safetensors", "random"], "plays tic_tac_toe, not connect_four"),
+    (["battle", "tic_tac_toe", "probs:short.safetensors", "random"], "is cut short or not a safetensors file"),
+    (["battle", "tic_tac_toe", "probs:damaged.safetensors", "random"], "is damaged: its content does not match"),
+    (["battle", "tic_tac_toe", "probs:foreign.safetensors", "random"], "a safetensors file, but not a beamzero agent"),
+    (["battle", "tic_tac_toe", "probs:text", "random"], "text is cut short or not a safetensors file"),
+    (["battle", "tic_tac_toe", "probs:empty", "random"], "there is no run in empty: it holds no run.json"),
+    (["battle", "tic_tac_toe", "probs:broken", "random"], "run.json is damaged"),
+    (["battle", "tic_tac_toe", "probs:bare", "random"], "run.json is damaged: it does not say game, "),
+    (["battle", "tic_tac_toe", "probs:other", "random"], "other is a run of 'alphazero', not of probs"),
+    (["battle", "tic_tac_toe", "probs:begun", "random"], "begun holds no agent that could be used: no checkpoint in"),
+    (["play", "tic_tac_toe", "--agent", "nobody"], "unknown agent 'nobody'"),
+    (["play", "tic_tac_toe", "--side", "left"], "left"),
+    (["analyse", "tic_tac_toe", "nobody"], "unknown agent 'nobody'"),
+    # battles and ratings
+    (["battle", "tic_tac_toe", "random", "random", "--games", "0"], "games is 0, but must be an even number"),
+    (["battle", "tic_tac_toe", "random", "random", "--games", "101"], "games is 101, but must be an even number"),
+    (["battle", "tic_tac_toe", "random", "random", "--random-plies", "-1"], "random plies is -1, but must be 0 to 4"),
+    (["battle", "tic_tac_toe", "random", "random", "--random-plies", "9"], "random plies is 9, but must be 0 to 4"),
+    (["rate", "tic_tac_toe", "random"], "name at least one agent besides random"),
+    (["rate", "tic_tac_toe", "lookahead:1", "lookahead:1"], "an agent is named twice"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--games", "3"], "games is 3, but must be an even number"),
+    (["rate", "tic_tac_toe", "lookahead:x"], "depth is 'x', but must be a whole number"),
+    # moves
+    (["perft", "tic_tac_toe", "0"], "depth is 0, but must be 1 to 100"),
+    (["perft", "tic_tac_toe", "deep"], "Invalid value for "),
+    (["perft", "tic_tac_toe", "2", "--moves", "a1,a1"], "move 2: 'a1' is not a legal move here (legal: b1 c1"),
+    (["perft", "tic_tac_toe", "2", "--moves", "z9"], "move 1: 'z9' is not a legal move here"),
+    (["analyse", "connect_four", "random", "--moves", "a,a,a,a,a,a,a"], "move 7: 'a' is not a legal move here"),
+    (["analyse", "tic_tac_toe", "random", "--moves", "a1,a2,b1,b2,c1"], "the game is over: X has three in a row"),
+    # what to train, and how
+    ([*TRAIN, "--algo", "sarsa"], "unknown algorithm 'sarsa'"),
+    ([*TRAIN, "--recipe", "quick"], "unknown recipe 'quick'"),
+    ([*TRAIN, "--recipe", "connect_four_quick"], "the recipe connect_four_quick is for connect_four, not tic_tac_toe"),
+    (["recipes", "quick"], "unknown recipe 'quick'"),
+    ([*TRAIN, "--set", "expand"], "cannot read the setting 'expand': write --set key=value"),
+    ([*TRAIN, "--set", "expnd=3"], "has no setting 'expnd' (it has: iterations, games, "),
+    ([*TRAIN, "--set", "expand=0"], "expand is 0, but must be 1 to 1000000"),
+    ([*TRAIN, "--set", "expand=3.5"], "expand is '3.5', but must be a whole number"),
+    ([*TRAIN, "--set", "expand="], "expand is '', but must be a whole number"),
+    ([*TRAIN, "--set", "depth=0"], "depth is 0, but must be 1 to"),
+    ([*TRAIN, "--set", "q_learning_rate=-0.1"], "q_learning_rate is -0.1, but must be"),
+    ([*TRAIN, "--set", "value_learning_rate=nan"], "value_learning_rate is nan, but must be"),
+    ([*TRAIN, "--set", "value_learning_rate=fast"], "value_learning_rate is 'fast', but must be a number"),
+    ([*TRAIN, "--set", "temperature=0"], "temperature is 0.0, but must be"),
+    ([*TRAIN, "--set", "noise=1.5"], "noise is 1.5, but must be 0.0 to 1.0"),
+    ([*TRAIN, "--set", "games=0"], "games is 0, but must be 1 to"),
+    ([*TRAIN, "--set", "drop_ratio=1"], "drop_ratio is 1.0, but must be 0.0 to 0.99"),
+    ([*TRAIN, "--set", "symmetry=maybe"], "symmetry is 'maybe', but must be true or false"),
+    ([*TRAIN, "--set", "precision=float16"], "precision is 'float16', but must be auto, float32 or bfloat16"),
+    ([*TRAIN, "--set", "q_games=2000"], "q_games is 2000, but must be at most games, 1000"),
+    ([*TRAIN, "--set", "q_games_per_step=7"], "q_games_per_step is 7, but must divide the 1000 games"),
+    ([*TRAIN, "--set", "value_net=transformer"], "unknown net 'transformer' (there are: conv, mlp, resnet)"),
+    ([*TRAIN, "--set", "value_net=mlp:width=0"], "mlp: width is 0, but must be 1 to 8192"),
+    ([*TRAIN, "--set", "value_net=mlp:size=3"], "mlp has no setting 'size' (it has: width, depth)"),
+    ([*TRAIN, "--set", "value_net=conv:channels=a-b"], "channels is 'a-b', but must be whole numbers joined by '-'"),
+    ([*TRAIN, "--set", "q_net=conv:channels=8-8"], "2 valid 3x3 layers do not fit on a 3x3 board; use padding=same"),
+    ([*TRAIN, "--set", "rate_games=7"], "rate_games is 7, but must be even"),
+    ([*TRAIN, "--set", "anchor_games=7"], "anchor_games is 7, but must be even"),
+    ([*TRAIN, "--set", "rate_against="], "rate_against is '', but must name one opponent or more"),
+    ([*TRAIN, "--set", "rate_against=random random"], "rate_against is 'random random', but must name"),
+    ([*TRAIN, "--set", "rate_against=random lookahed:1"], "unknown agent 'lookahed'; did you mean lookahead?"),
+    ([*TRAIN, "--iterations", "0"], "iterations is 0, but must be 1 or more"),
+    ([*TRAIN, "--minutes", "0"], "minutes is 0.0, but must be more than 0"),
+    ([*TRAIN, "--minutes", "nan"], "minutes is nan, but must be more than 0"),
+    ([*TRAIN, "--from", "random"], "no agent 'random': give a run folder or a .safetensors file"),
+    ([*TRAIN, "--from", "damaged.safetensors"], "is damaged: its content does not match its SHA-256"),
+    ([*TRAIN, "--from", "run"], "run"),  # whose nets are others
+    ([*TRAIN, "--from", "begun"], "begun holds no agent that could be used"),
+    # where
+    (["train", "tic_tac_toe", "--run", "run"], "run already holds a run: go on with it by --resume, or name another"),
+    (["train", "tic_tac_toe", "--run", "full"], "full is not empty and holds no run: name an empty or a new folder"),
+    (["train", "tic_tac_toe", "--run", "text"], "text is a file, but a run needs a folder"),
+    (["train", "tic_tac_toe", "--run", "text/run"], "could not write the run folder text/run"),
+    (["train", "tic_tac_toe", "--run", "new", "--resume"], "there is no run in new: no such folder"),
+    (["train", "tic_tac_toe", "--run", "full", "--resume"], "there is no run in full: it holds no run.json"),
+    (["train", "tic_tac_toe", "--run", "broken", "--resume"], "run.json is damaged, or not the file of a beamzero run"),
+    (["train", "tic_tac_toe", "--run", "bare", "--resume"], "run.json is damaged: it does not say game, "),
+    (["train", "tic_tac_toe", "--run", "other", "--resume"], "other is a run of 'alphazero', not of probs"),
+    (["train", "connect_four", "--run", "run", "--resume"], "run holds a run of tic_tac_toe, not of connect_four"),
+    (["export", "nowhere", "new.safetensors"], "there is no run in nowhere: no such folder"),
+    (["export", "bare", "new.safetensors"], "run.json"),
+    (["export", "begun", "new.safetensors"], "begun holds no agent that could be used"),
+    (["export", "run", "new.pt"], "an agent's file must end in .safetensors, but 'new.pt' does not"),
+    (["export", "run", "nowhere/new.safetensors"], "there is no folder nowhere to write new.safetensors into"),
+    (["export", "run", "new.safetensors", "--checkpoint", "7"], "(there are: 0, 1, best, last)"),
+    (["runs", "text"], "text is a file, but runs are kept in a folder"),
+    (["bench", "sleep"], "unknown benchmark 'sleep' (there are: beam, games"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "wrong"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_wrong_input_gets_one_line_and_status_2_and_writes_nothing(made, capsys, monkeypatch, words, wrong):
+    monkeypatch.chdir(made)
+    before = tree_hash(made)
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("beamzero: ") and err.count("\n") == 1 and wrong in err
+    assert tree_hash(made) == before
+    assert main([*words, "--json"]) == 2 and capsys.readouterr().out == "", "not even with --json"
+
+
+@pytest.mark.parametrize("command", ["train", "battle", "rate", "perft", "games", "runs", "export", "bench"])
+def test_every_command_explains_itself(capsys, command):
+    assert main([command, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert "Usage: beamzero " + command in out and "--json" in out and err == ""
+
+
+def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tmp_path):
+    def run(shell: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # a bare checkout, wherever one is
+        words = ["bash", "-o", "pipefail", "-c", shell]
+        return subprocess.run(words, cwd=tmp_path, env=environment, text=True, capture_output=True)
+
+    listed = run(f"{sys.executable} -m beamzero recipes connect_four_quick | head -n 1")
+    assert listed.stdout.startswith("connect_four_quick: ") and listed.stdout.count("\n") == 1
+    assert (listed.returncode, listed.stderr) == (0, "")
+    wrong = run(f"{sys.executable} -m beamzero battle chess9 random random")
+    assert wrong.returncode == 2 and wrong.stdout == "" and wrong.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

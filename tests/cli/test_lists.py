@@ -1,0 +1,118 @@
+"""What there is, for people and as JSON; and a run's agent as a file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from beamzero.cli import main
+from beamzero.cli.lists import elo_text
+from beamzero.games import GAMES, make_game
+from beamzero.players.trained import load_trained
+from beamzero.training.config import ProbsSettings, describe_settings, list_recipes
+from tests.training.toy import GAME, run_toy, same_bits
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    run_toy(folder / "rated", iterations=2)
+    run_toy(folder / "group" / "begun", iterations=1, rate_every=0)
+    (folder / "broken").mkdir()
+    (folder / "broken" / "run.json").write_text("{")
+    return folder
+
+
+def run_main(capsys, *words: str) -> str:
+    assert main(list(words)) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out
+
+
+def test_games(capsys):
+    rows = json.loads(run_main(capsys, "games", "--json"))["games"]
+    assert [row["name"] for row in rows] == list(GAMES)
+    by_name = {row["name"]: row for row in rows}
+    assert by_name["connect_four"]["parameters"] == {"rows": 6, "columns": 7, "length": 4}
+    assert by_name["connect_four"]["actions"] == 7 and all(row["about"] for row in rows)
+    text = run_main(capsys, "games")
+    assert all(name in text for name in GAMES) and "rows=6, columns=7, length=4" in " ".join(text.split())
+
+
+def test_agents(capsys):
+    result = json.loads(run_main(capsys, "agents", "--json"))
+    assert result.keys() == {"agents", "shipped"}
+    assert {"random", "lookahead:D", "probs:PATH"} <= result["agents"].keys()
+    text = run_main(capsys, "agents")
+    assert all(name in text for name in [*result["agents"], *result["shipped"]])
+
+
+def test_recipes(capsys):
+    found = json.loads(run_main(capsys, "recipes", "--json"))["recipes"]
+    assert found.keys() == list_recipes().keys()
+    assert all(row.keys() == {"game", "algorithm", "about"} for row in found.values())
+    text = run_main(capsys, "recipes")
+    assert all(name in text for name in found)
+
+
+@pytest.mark.parametrize("name", list_recipes())
+def test_one_recipe_with_every_setting_and_what_it_means(capsys, name):
+    shown = json.loads(run_main(capsys, "recipes", name, "--json"))
+    recipe = list_recipes()[name]
+    assert (shown["recipe"], shown["game"]) == (name, recipe.game)
+    assert shown["settings"].keys() == ProbsSettings.__dataclass_fields__.keys()
+    assert shown["settings"].items() >= dict(recipe.settings).items()
+    text = run_main(capsys, "recipes", name)
+    for key, _, doc in describe_settings():
+        assert f"\n {key} " in text and doc.split()[0] in text
+
+
+def test_runs(capsys, folder):
+    rows = {row["run"]: row for row in json.loads(run_main(capsys, "runs", str(folder), "--json"))["runs"]}
+    assert rows.keys() == {str(folder / name) for name in ("rated", "group/begun", "broken")}
+    keys = {"run", "game", "algorithm", "iterations", "rating", "modified", "damaged"}
+    assert all(row.keys() == keys for row in rows.values())
+    rated = rows[str(folder / "rated")]
+    assert (rated["game"], rated["algorithm"], rated["iterations"], rated["damaged"]) == (GAME, "probs", 2, None)
+    assert rated["rating"]["scores"].keys() == {"random", "lookahead:1"}
+    assert rows[str(folder / "group/begun")]["rating"] is None
+    assert "damaged" in rows[str(folder / "broken")]["damaged"]
+    text = run_main(capsys, "runs", str(folder))
+    assert text.splitlines()[0].split()[:2] == ["run", "game"] and "damaged" in text
+
+
+def test_where_there_are_no_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_main(capsys, "runs") == "no runs in runs; beamzero train makes one\n"
+    assert json.loads(run_main(capsys, "runs", "--json")) == {"runs": []}
+    assert not list(tmp_path.iterdir())
+
+
+def test_export_writes_the_agent_of_any_checkpoint(capsys, folder, tmp_path):
+    file = tmp_path / "agent.safetensors"
+    result = json.loads(run_main(capsys, "export", str(folder / "rated"), str(file), "--json"))
+    assert result == {"file": str(file), "game": GAME, "iterations": 2}
+    trained, run = (load_trained(str(place), make_game(GAME)) for place in (file, folder / "rated"))
+    assert same_bits((trained.value_weights, trained.q_weights), (run.value_weights, run.q_weights))
+    text = run_main(capsys, "export", str(folder / "rated"), str(file), "--checkpoint", "1")
+    assert "tic_tac_toe, 1 iterations" in " ".join(text.split())
+    assert load_trained(str(file), make_game(GAME)).info["iterations"] == 1
+    assert json.loads(run_main(capsys, "export", str(folder / "rated"), str(file), "--checkpoint", "best", "--json"))[
+        "iterations"
+    ] in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("rating", "text"),
+    [
+        (None, "-"),
+        ({"elo": 1234.6, "low": 1200.2, "high": 1270.0}, "1235 [1200, 1270]"),
+        ({"elo": None, "low": 1500.4, "high": None}, "over 1500"),
+        ({"elo": None, "low": None, "high": 700.0}, "under 700"),
+        ({"elo": None, "low": None, "high": None}, "unknown"),
+    ],
+)
+def test_a_rating_as_text(rating, text):
+    assert elo_text(rating) == text

@@ -1,0 +1,159 @@
+"""Every text that names a player, and what players owe to the arena."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import beamzero
+from beamzero.compiler import CompilationCount
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.nets import Net, make_evaluator, make_net
+from beamzero.players import AGENTS, SearchPlayer, make_player
+from beamzero.search.beam import BeamSearch
+from beamzero.search.minimax import Lookahead
+from beamzero.search.simple import AnyMove, OneLook
+from tests.training.toy import GAME, run_toy
+
+TIC_TAC_TOE = make_game(GAME)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("players") / "run"
+    run_toy(folder, iterations=2)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "search", "deterministic"),
+    [
+        ("random", AnyMove(), False),
+        ("lookahead:1", Lookahead(1), False),
+        ("lookahead:3", Lookahead(3), False),
+        ("lookahead:depth=2", Lookahead(2), False),
+        ("one_step_lookahead", Lookahead(1), False),
+        ("two_step_lookahead", Lookahead(2), False),
+        ("three_step_lookahead", Lookahead(3), False),
+        ("probs:RUN", OneLook(), True),
+        ("probs:path=RUN", OneLook(), True),
+        ('probs:"RUN"', OneLook(), True),
+        ("probs:RUN,checkpoint=last", OneLook(), True),
+        ("probs:RUN,checkpoint=best", OneLook(), True),
+        ("probs:RUN,checkpoint=1", OneLook(), True),
+        ("probs:RUN,expand=20", BeamSearch(20), True),
+        ("probs:RUN,expand=20,depth=3", BeamSearch(20, 3), True),
+        ("probs:RUN,expand=20,depth=3,strict=true", BeamSearch(20, 3, True), True),
+    ],
+)
+def test_a_text_names_a_player(run, name, search, deterministic):
+    name = name.replace("RUN", str(run))
+    player = make_player(f" {name} ", TIC_TAC_TOE)
+    assert isinstance(player, SearchPlayer)
+    assert (player.name, player.search, player.deterministic) == (name, search, deterministic)
+    assert player.game == TIC_TAC_TOE
+
+
+def test_it_is_the_package_s_own_function_too():
+    assert beamzero.make_player is make_player
+    assert beamzero.make_player("random", beamzero.make_game(GAME)).name == "random"
+
+
+def test_checkpoints_of_one_run_are_different_players(run):
+    one, two = (make_player(f"probs:{run},checkpoint={step}", TIC_TAC_TOE) for step in (1, 2))
+    state = jax.tree.map(lambda x: x[None], TIC_TAC_TOE.step(TIC_TAC_TOE.init(jax.random.key(0)), jnp.int32(4)))
+    assert not np.array_equal(one.think(state, jax.random.key(0)).values, two.think(state, jax.random.key(0)).values)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("", r"unknown agent '' \(there are: "),
+        ("minmax", "unknown agent 'minmax'"),
+        ("probs:", "needs an agent"),
+        ("one_step_lookahead:2", "cannot read '1' in the agent|is given twice|cannot read '2'"),
+        ("random:seed=1", r"random has no option 'seed' \(it has: none\)"),
+        ("probs:a,b", "cannot read 'b' in the agent 'probs:a,b': write probs:PATH"),
+        ("probs:a,path=b", "path is given twice"),
+        ("probs:a,expand=3,strict=perhaps", "strict is 'perhaps', but must be true or false"),
+    ],
+)
+def test_another_text_is_refused_in_one_line(name, wrong):
+    with pytest.raises(BadInput, match=wrong) as error:
+        make_player(name, TIC_TAC_TOE)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_agent_is_told_all_that_there_are():
+    with pytest.raises(BadInput) as error:
+        make_player("nobody", TIC_TAC_TOE)
+    assert all(name in str(error.value) for name in [*AGENTS, "two_step_lookahead"])
+
+
+# --- choosing --------------------------------------------------------------------------------------------------------
+
+
+def positions(count: int):
+    """Different positions after a first move, none of them over."""
+    found = [TIC_TAC_TOE.step(TIC_TAC_TOE.init(jax.random.key(0)), jnp.int32(2))]
+    for state in found:
+        if len(found) >= count:
+            break
+        children = [TIC_TAC_TOE.step(state, jnp.int32(a)) for a in TIC_TAC_TOE.legal_actions(state)]
+        found += [child for child in children if not TIC_TAC_TOE.over(child)]
+    return jax.tree.map(lambda *x: jnp.stack(x), *found[:count])
+
+
+def net_player(search=None, seed=0):
+    value, scores = (Net(TIC_TAC_TOE, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
+    weights = value.init(jax.random.key(seed)), scores.init(jax.random.key(seed + 1))
+    return SearchPlayer("net", TIC_TAC_TOE, search or OneLook(), make_evaluator(value, weights[0], scores, weights[1]))
+
+
+@pytest.mark.parametrize("turn", ["all", "none", "one", "some"])
+@pytest.mark.parametrize("search", [OneLook(), BeamSearch(5)], ids=["one look", "beam"])
+def test_it_chooses_in_the_rows_where_it_is_to_move(search, turn):
+    player, states = net_player(search), positions(21)
+    rows = np.arange(21)
+    mask = {"all": rows >= 0, "none": rows < 0, "one": rows == 13, "some": rows % 3 == 1}[turn]
+    chosen = np.asarray(player.choose(states, jnp.array(mask), jax.random.key(0)))
+    thought = np.asarray(player.think(states, jax.random.key(5)).action)
+    assert chosen.dtype == np.int32 and chosen.shape == (21,)
+    assert (chosen[mask] == thought[mask]).all()
+
+
+def test_rows_that_are_not_its_turn_cost_nothing():
+    """Their states may be anything: here they are over, and the chunks that hold none of ours are never asked for."""
+    player, states = net_player(BeamSearch(5)), positions(16)
+    over = jax.tree.map(lambda x: x.at[8:].set(x[:1]), states)._replace(
+        winner=jnp.where(jnp.arange(16) < 8, 0, 1).astype(jnp.int8)
+    )
+    mask = jnp.arange(16) < 8
+    assert (
+        player.choose(states, mask, jax.random.key(0))[:8] == player.choose(over, mask, jax.random.key(0))[:8]
+    ).all()
+
+
+def test_random_moves_are_legal_even_and_by_the_key():
+    player = make_player("random", TIC_TAC_TOE)
+    state = TIC_TAC_TOE.step(TIC_TAC_TOE.init(jax.random.key(0)), jnp.int32(4))
+    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (4000, *x.shape)), state)
+    everyone = jnp.ones(4000, jnp.bool_)
+    moves = np.asarray(player.choose(states, everyone, jax.random.key(0)))
+    counts = np.bincount(moves, minlength=9)
+    assert counts[4] == 0 and counts.sum() == 4000
+    assert (np.abs(counts[counts > 0] / 4000 - 1 / 8) < 0.03).all() and (counts > 0).sum() == 8
+    assert (moves == player.choose(states, everyone, jax.random.key(0))).all()
+    assert (moves != player.choose(states, everyone, jax.random.key(1))).any()
+
+
+def test_players_that_differ_in_weights_share_their_code():
+    states, turn = positions(8), jnp.ones(8, jnp.bool_)
+    players = [net_player(BeamSearch(4), seed) for seed in (0, 7)]
+    players[0].choose(states, turn, jax.random.key(0))
+    with CompilationCount() as count:
+        players[1].choose(states, turn, jax.random.key(0))
+    assert count.number == 0

@@ -1,0 +1,132 @@
+"""A trained agent is the same on disk as in the run, or it is refused."""
+
+from __future__ import annotations
+
+import json
+
+import jax
+import numpy as np
+import pytest
+
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.players.trained import load_trained, shipped_agents
+from beamzero.runs.agentfile import flatten, load_agent, save_agent
+from tests.players.test_players import positions
+from tests.training.toy import GAME, flip_a_byte, run_toy, same_bits, saved_tree
+
+TIC_TAC_TOE = make_game(GAME)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    run_toy(folder, iterations=3, rate_every=1)
+    return folder
+
+
+@pytest.fixture
+def file(run, tmp_path):
+    load_trained(str(run), TIC_TAC_TOE).save(tmp_path / "agent.safetensors")
+    return tmp_path / "agent.safetensors"
+
+
+def answers(trained):
+    states = positions(30)
+    return [np.asarray(f(states)) for f in (trained.evaluator.value, trained.evaluator.scores)]
+
+
+def test_an_exported_agent_answers_bit_for_bit_as_the_run_does(run, file):
+    from_run, from_file = load_trained(str(run), TIC_TAC_TOE), load_trained(str(file), TIC_TAC_TOE)
+    tree = saved_tree(run)[1]
+    assert same_bits(from_run.q_weights, tree["q"]["weights"]) and same_bits(
+        from_run.value_weights, tree["value"]["weights"]
+    )
+    assert same_bits(answers(from_run), answers(from_file))
+    assert from_file.info == from_run.info
+    assert from_file.info["iterations"] == 3 and from_file.info["rating"] == saved_tree(run)[2]["rating"]
+    assert from_file.info["settings"]["expand"] == 3
+
+
+def test_the_same_agent_is_the_same_file(run, file, tmp_path):
+    load_trained(str(file), TIC_TAC_TOE).save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == file.read_bytes()
+
+
+def test_every_checkpoint_of_a_run_can_be_had(run):
+    for step in (1, 2, 3):
+        trained = load_trained(str(run), TIC_TAC_TOE, str(step))
+        assert trained.info["iterations"] == step
+        assert same_bits(trained.q_weights, saved_tree(run, step)[1]["q"]["weights"])
+    best = load_trained(str(run), TIC_TAC_TOE, "best").info
+    assert best["best"]["iteration"] == best["iterations"]
+    for wrong in ("9", "-1", "newest", "0"):
+        with pytest.raises(BadInput, match=r"unknown checkpoint in .* \(there are: 1, 2, 3, best, last\)"):
+            load_trained(str(run), TIC_TAC_TOE, wrong)
+
+
+def test_a_damaged_last_checkpoint_is_said_and_the_one_before_it_plays(tmp_path):
+    run_toy(tmp_path / "run", iterations=2, rate_every=0)
+    flip_a_byte(tmp_path / "run", 2)
+    with pytest.warns(UserWarning, match="checkpoint 2 in .* is damaged and not used"):
+        assert load_trained(str(tmp_path / "run"), TIC_TAC_TOE).info["iterations"] == 1
+    with pytest.warns(UserWarning), pytest.raises(BadInput, match="holds no agent that could be used"):
+        load_trained(str(tmp_path / "run"), TIC_TAC_TOE, "2")
+
+
+def test_another_game_is_refused(run, file):
+    for place in (run, file):
+        with pytest.raises(BadInput, match=r"plays tic_tac_toe, not connect_four:rows=4"):
+            load_trained(str(place), make_game("connect_four:rows=4,columns=4,length=3"))
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        (lambda t, i: t.pop("q/head/bias"), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"q/head/bias": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"q/more": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
+        (
+            lambda t, i: [t.pop(name) for name in list(t) if name.startswith("value")],
+            "no PROBS agent that this version",
+        ),
+        (lambda t, i: i.pop("settings"), "no PROBS agent that this version can read"),
+        (lambda t, i: i.pop("game"), "no PROBS agent that this version can read"),
+        (lambda t, i: i.update(settings=7), "no PROBS agent that this version can read"),
+        (lambda t, i: i["settings"].pop("q_net"), "no PROBS agent that this version can read"),
+        (lambda t, i: i["settings"].update(q_net="mlp:width=9,depth=2"), "its weights do not fit its nets"),
+        (lambda t, i: i["settings"].update(q_net="transformer"), "unknown net 'transformer'"),
+        (lambda t, i: i["settings"].update(q_net=5), "no PROBS agent that this version can read|must be"),
+        (lambda t, i: i["settings"].update(precision="float3"), "precision|no PROBS agent|float3"),
+        (lambda t, i: i.update(algorithm="alphazero"), "was trained by 'alphazero', but probs: plays agents of PROBS"),
+    ],
+)
+def test_a_foreign_agent_is_refused_in_one_line(file, tmp_path, change, wrong):
+    tensors, info = load_agent(file)
+    change(tensors, info)
+    save_agent(tmp_path / "other.safetensors", tensors, info)
+    with pytest.raises(BadInput, match=wrong) as error:
+        load_trained(str(tmp_path / "other.safetensors"), TIC_TAC_TOE).evaluator.scores(positions(2))
+    assert "\n" not in str(error.value)
+
+
+def test_every_single_damaged_byte_is_noticed(file):
+    data = file.read_bytes()
+    for place in np.linspace(0, len(data) - 1, 60).astype(int):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :])
+        with pytest.raises(BadInput):
+            load_trained(str(file), TIC_TAC_TOE)
+
+
+def test_weights_lie_in_the_file_by_their_names(run, file):
+    tensors, _ = load_agent(file)
+    trained = load_trained(str(run), TIC_TAC_TOE)
+    assert tensors.keys() == flatten({"value": trained.value_weights, "q": trained.q_weights}).keys()
+    assert all(array.dtype == np.float32 for array in tensors.values())
+
+
+def test_shipped_agents_can_be_loaded_by_their_names():
+    for name, path in shipped_agents().items():
+        game = make_game(json.loads(json.dumps(load_agent(path)[1]))["game"])
+        trained = load_trained(name, game)
+        assert trained.evaluator.scores(jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))).shape[0] == 1

@@ -1,0 +1,46 @@
+"""The memory holds the states that were played, game by game, and where they are too many the last of them."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from beamzero.training.replay import remember, some_games
+from beamzero.training.selfplay import Games
+
+
+def made(lengths, turns=5):
+    """Games whose states say where they belong."""
+    number, turn = np.mgrid[: len(lengths), :turns].astype(np.int32)
+    played = turn < np.array(lengths)[:, None]
+    return Games(
+        states={"number": jnp.array(number), "turn": jnp.array(turn)},
+        played=jnp.array(played),
+        outcome=jnp.array(np.where(played, number + turn / 10, np.nan), jnp.float32),
+        length=jnp.array(lengths, jnp.int32),
+    )
+
+
+def rows(memory):
+    columns = (np.asarray(memory.states[name])[: memory.size].tolist() for name in ("number", "turn"))
+    return list(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("lengths", [[3, 5, 1], [5, 5, 5], [1, 1, 1]])
+@pytest.mark.parametrize("capacity", [1, 2, 4, 9, 15])
+def test_it_holds_the_last_states_in_order(lengths, capacity):
+    memory = remember(capacity, made(lengths))
+    everything = [(game, turn) for game, length in enumerate(lengths) for turn in range(length)]
+    assert rows(memory) == everything[-capacity:]
+    assert memory.outcome.shape == (capacity,)
+    np.testing.assert_allclose(
+        memory.outcome[: memory.size], [g + t / 10 for g, t in everything[-capacity:]], rtol=1e-6
+    )
+
+
+def test_some_games_are_those_games():
+    part = some_games(made([3, 5, 1, 2]), 1, 2)
+    assert rows(remember(10, part)) == [(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (2, 0)]
+    assert jax.tree.leaves(part)[0].shape[0] == 2

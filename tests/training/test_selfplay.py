@@ -1,0 +1,183 @@
+"""Self-play: legal games, results from the mover's side, and the paper's law for choosing moves."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from beamzero.games import make_game
+from beamzero.nets import Net, make_evaluator, make_net
+from beamzero.training.selfplay import SelfPlay, move_probabilities, self_play
+
+TIC_TAC_TOE = make_game("tic_tac_toe")
+SMALL = make_game("connect_four:rows=4,columns=4,length=3")
+PLAY = SelfPlay(games=24, max_turns=16, temperature=0.5, noise=0.25, alpha=0.5, sampled_moves=0)
+
+
+def evaluator(game):
+    value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
+    return make_evaluator(value, value.init(jax.random.key(1)), scores, scores.init(jax.random.key(2)))
+
+
+def one(states, *place):
+    return jax.tree.map(lambda x: x[place], states)
+
+
+def same(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def replay(game, games, number):
+    """The actions of one game, found by trying all legal moves, and its last state."""
+    length = int(games.length[number])
+    actions = []
+    states = [one(games.states, number, turn) for turn in range(length)]
+    for before, after in itertools.pairwise(states):
+        assert not game.over(before)
+        fits = [a for a in game.legal_actions(before) if same(game.step(before, jnp.int32(a)), after)]
+        assert len(fits) == 1, "the next state is a successor by one legal move"
+        actions += fits
+    return actions, states[-1]
+
+
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, SMALL], ids=["tic_tac_toe", "connect_four"])
+def test_games_are_legal_and_their_outcomes_are_the_movers(game):
+    settings = dataclasses.replace(PLAY, max_turns=game.max_plies)
+    games = jax.device_get(self_play(game, settings, evaluator(game), jax.random.key(0)))
+    assert games.played.shape == games.outcome.shape == (24, game.max_plies)
+    assert (games.length == games.played.sum(axis=1)).all()
+    ends = set()
+    step, over, score = (jax.jit(f) for f in (game.step, game.over, game.score))
+    for number in range(24):
+        length = int(games.length[number])
+        assert games.played[number, :length].all() and not games.played[number, length:].any(), "a prefix"
+        assert same(one(games.states, number, 0), game.init(jax.random.key(0)))
+        _, last = replay(game, games, number)
+        # The move that ended the game is not stored, but its result must be that of one that could be played.
+        results = {float(score(end)) for a in game.legal_actions(last) if over(end := step(last, jnp.int32(a)))}
+        signs = np.array([1 - 2 * int(game.player(one(games.states, number, turn))) for turn in range(length)])
+        for_first = set((games.outcome[number, :length] * signs).tolist())
+        assert len(for_first) == 1 and for_first <= results
+        ends |= for_first
+    assert ends >= {1.0, -1.0}, "both sides win, so that a wrong sign would show"
+
+
+def test_the_winner_is_the_one_who_moved_last():
+    """In these games nobody loses by his own move, so the last mover's result is never -1."""
+    for game in (TIC_TAC_TOE, SMALL):
+        settings = dataclasses.replace(PLAY, games=200, max_turns=game.max_plies)
+        games = jax.device_get(self_play(game, settings, evaluator(game), jax.random.key(1)))
+        rows = np.arange(200)
+        last = games.outcome[rows, games.length - 1]
+        assert set(last.tolist()) == ({0.0, 1.0} if game == TIC_TAC_TOE else {1.0})
+        assert (games.outcome[rows, games.length - 2] == -last).all()
+
+
+def test_a_cut_game_is_a_draw():
+    settings = dataclasses.replace(PLAY, games=64, max_turns=6)
+    games = jax.device_get(self_play(TIC_TAC_TOE, settings, evaluator(TIC_TAC_TOE), jax.random.key(0)))
+    whole = jax.device_get(
+        self_play(TIC_TAC_TOE, dataclasses.replace(settings, max_turns=9), evaluator(TIC_TAC_TOE), jax.random.key(0))
+    )
+    assert same(jax.tree.map(lambda x: x[:, :6], whole.states), games.states), "the same games, as far as they go"
+    cut = whole.length > 6
+    assert cut.any() and not cut.all()
+    assert (games.length[cut] == 6).all() and (games.outcome[cut] == 0).all()
+    assert (games.outcome[~cut][:, :5] == whole.outcome[~cut][:, :5]).all() and (games.outcome[~cut][:, 0] != 0).any()
+
+
+def test_the_same_key_gives_the_same_games():
+    play = [self_play(TIC_TAC_TOE, PLAY, evaluator(TIC_TAC_TOE), jax.random.key(k)) for k in (3, 3, 4)]
+    assert same(jax.tree.leaves(play[0]), jax.tree.leaves(play[1]))
+    assert not same(jax.tree.leaves(play[0]), jax.tree.leaves(play[2]))
+
+
+def test_after_the_sampled_moves_the_best_one_is_played():
+    judge = evaluator(SMALL)
+    settings = dataclasses.replace(PLAY, sampled_moves=3, noise=1.0)
+    games = jax.device_get(self_play(SMALL, settings, judge, jax.random.key(0)))
+    scores = np.asarray(judge.scores(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), games.states)))
+    scores = scores.reshape(24, 16, 4)
+    sampled_were_best = []
+    for number in range(24):
+        actions, _ = replay(SMALL, games, number)
+        for turn, action in enumerate(actions):
+            legal = SMALL.legal_actions(one(games.states, number, turn))
+            best = max(legal, key=lambda a: scores[number, turn, a])
+            if turn >= 3:
+                assert action == best
+            else:
+                sampled_were_best.append(action == best)
+    assert not all(sampled_were_best)
+
+
+# --- the law ---------------------------------------------------------------------------------------------------------
+
+ROWS = 20_000
+LEGAL = np.array([True, False, True, True, True])
+SCORES = np.array([0.3, 9.0, -0.2, 0.1, 0.0], np.float32)
+
+
+def probabilities(noise=0.25, temperature=0.7, alpha=0.5, rows=ROWS):
+    settings = SelfPlay(1, 1, temperature, noise, alpha, 0)
+    scores, legal = (jnp.broadcast_to(x, (rows, 5)) for x in (SCORES, LEGAL))
+    return np.asarray(move_probabilities(scores, legal, settings, jax.random.key(0)), np.float64)
+
+
+def softmax(temperature):
+    weights = np.where(LEGAL, np.exp(SCORES.astype(np.float64) / temperature), 0)
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("alpha", [0.03, 0.3, 0.5, 1.0, 10.0])
+def test_they_are_probabilities_over_the_legal_moves(alpha):
+    for noise in (0.0, 0.25, 1.0):
+        chances = probabilities(noise, alpha=alpha)
+        assert np.isfinite(chances).all() and (chances >= 0).all()
+        assert (chances[:, ~LEGAL] == 0).all()
+        np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-5)
+        assert (chances >= (1 - noise) * softmax(0.7) - 1e-6).all()
+
+
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 3.0])
+def test_without_noise_it_is_softmax_of_q_over_the_temperature(temperature):
+    np.testing.assert_allclose(
+        probabilities(0.0, temperature, rows=3), np.tile(softmax(temperature), (3, 1)), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.3, 2.0])
+def test_the_noise_is_dirichlet(alpha):
+    """0.5 goes a faster way than the rest; means, variances and covariances must be those of the law."""
+    noise = ((probabilities(0.25, alpha=alpha) - 0.75 * softmax(0.7)) / 0.25)[:, LEGAL]
+    moves, total = 4, 4 * alpha
+    variance = (1 / moves) * (1 - 1 / moves) / (total + 1)
+    covariance = np.cov(noise.T)
+    np.testing.assert_allclose(noise.mean(axis=0), 1 / moves, atol=5 * np.sqrt(variance / ROWS))
+    np.testing.assert_allclose(np.diag(covariance), variance, rtol=0.06)
+    np.testing.assert_allclose(covariance[~np.eye(4, dtype=bool)], -variance / (moves - 1), rtol=0.1)
+    # The third moment about 0 tells apart laws that share the first two.
+    third = alpha * (alpha + 1) * (alpha + 2) / (total * (total + 1) * (total + 2))
+    np.testing.assert_allclose((noise**3).mean(axis=0), third, rtol=0.06)
+
+
+def test_moves_are_drawn_by_the_law():
+    """First moves of many games, against the mixture's mean: (1 - noise) softmax + noise / moves."""
+    game = TIC_TAC_TOE
+    net = Net(game, make_net("mlp:width=16,depth=2"), "scores")
+    weights = net.init(jax.random.key(2))
+    weights["head"]["bias"] = jnp.linspace(-0.5, 0.5, 9)
+    judge = make_evaluator(net, weights, net, weights)
+    settings = dataclasses.replace(PLAY, games=4000, max_turns=2, temperature=0.3, noise=0.4)
+    games = jax.device_get(self_play(game, settings, judge, jax.random.key(5)))
+    squares = np.log2(games.states.stones[:, 1, 0]).astype(int)
+    seen = np.bincount(squares, minlength=9) / 4000
+    scores = np.asarray(judge.scores(jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))))[0]
+    policy = np.exp(scores / 0.3) / np.exp(scores / 0.3).sum()
+    np.testing.assert_allclose(seen, 0.6 * policy + 0.4 / 9, atol=0.03)
+    assert np.abs(policy - 1 / 9).max() > 0.1, "the policy is far enough from even to be told apart"
