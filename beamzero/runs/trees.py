@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,4 +80,17 @@ def _orbax() -> Any:
 
     # what it logs (thread tracebacks on a full disk) is raised as well, and would tear the terminal's progress display
     logging.getLogger("absl").addFilter(lambda record: "orbax" not in record.pathname)
+    _ignore_late_writes()
     return ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True))
+
+
+def _ignore_late_writes() -> None:
+    """The first write that a full disk fails ends orbax's event loop, of which the others then complain to stderr."""
+    usual = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        error = unraisable.exc_value
+        if not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
+            usual(unraisable)
+
+    sys.unraisablehook = hook

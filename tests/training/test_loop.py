@@ -20,7 +20,7 @@ from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import TEMPORARY
-from beamzero.runs.metrics import read_metrics
+from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.training.config import list_recipes
 from beamzero.training.loop import train
@@ -251,6 +251,25 @@ def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(who
     assert saved_tree(folder)[2]["best"] == saved_tree(whole)[2]["best"]
     best, expected = (Checkpoints(run / "checkpoints", keep=1).best_step for run in (folder, whole))
     assert best == expected
+
+
+def test_ctrl_c_while_a_line_is_written_gives_up_that_iteration_as_a_whole(whole, tmp_path, monkeypatch):
+    append = Metrics.append
+
+    def interrupted(self, record):
+        append(self, record)
+        if record["iteration"] == 4:
+            raise KeyboardInterrupt
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(Metrics, "append", interrupted)
+        outcome = run_toy(folder, seed=5)
+    step, _, note = saved_tree(folder)
+    assert (outcome.iterations, outcome.interrupted, step) == (3, True, 3)
+    assert outcome.rating == note["rating"] == numbers(whole)[1]["rating"]
+    run_toy(folder, resume=True)
+    assert_same_run(folder, whole)
 
 
 # --- damage and full disks -------------------------------------------------------------------------------------------

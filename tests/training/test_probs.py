@@ -15,6 +15,7 @@ from beamzero.games import make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.search.beam import BeamSearch
 from beamzero.search.simple import OneLook
+from beamzero.training.fit import fit
 from beamzero.training.probs import Probs
 from beamzero.training.report import Report
 from beamzero.training.selfplay import self_play
@@ -90,7 +91,7 @@ def test_an_iteration_is_the_papers_algorithm():
 
 
 def test_the_same_key_gives_the_same_iteration_and_another_number_another():
-    algorithm = Probs(GAME, settings())
+    algorithm = Probs(GAME, settings(final_learning_rate=1))
     state = algorithm.init(jax.random.key(0))
     (one, record), (same, again), (other, _) = (iterate(algorithm, state, i) for i in (0, 0, 1))
     assert same_bits(one, same) and not same_bits(one, other)
@@ -121,6 +122,21 @@ def test_q_learns_from_some_of_the_games_in_steps():
     whole = iterate(Probs(GAME, settings(games=9, q_games=6)), first)[0]
     assert same_bits(whole.value, state.value) and not same_bits(whole.q, state.q)
     assert int(state.q.optimizer.count) >= 3
+
+
+def test_every_pass_and_every_step_has_a_random_order_of_its_own(monkeypatch):
+    keys = []
+
+    def spy(*arguments):
+        keys.append(tuple(jax.random.key_data(arguments[-1]).tolist()))
+        return fit(*arguments)
+
+    monkeypatch.setattr("beamzero.training.probs.fit", spy)
+    algorithm = Probs(GAME, settings(value_passes=3, q_passes=2, q_games_per_step=4))
+    state = algorithm.init(jax.random.key(0))
+    for iteration in range(2):
+        iterate(algorithm, state, iteration)
+    assert len(keys) == len(set(keys)) == 2 * (3 + 2 * 2)
 
 
 def test_passes_drops_capacity_depth_and_greedy_play_have_their_effect():
