@@ -30,7 +30,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 train: setup ## train a Connect Four agent on the CPU in a few minutes; run again to continue it
-	$(RUN_PYTHON) -m beamzero train connect_four --recipe connect_four_quick --run $(RUN) $(if $(wildcard $(RUN)/.),--resume) $(ARGS)
+	$(RUN_PYTHON) -m beamzero train connect_four --recipe connect_four_quick --run $(RUN) $(if $(wildcard $(RUN)/run.json),--resume) $(ARGS)
 
 test: setup ## run the tests; narrow them with ARGS="-k beam"
 	$(PYTEST) -m "not external" $(ARGS)

@@ -78,7 +78,7 @@ def parse_options(options: Mapping[str, Any], kind: type, what: str) -> dict[str
     for key, value in options.items():
         if key not in types:
             raise BadInput(f"{what} has no setting {key!r} (it has: {', '.join(types) or 'none'})")
-        values[key] = convert(value, types[key], f"{what}: {key}") if isinstance(value, str) else value
+        values[key] = convert(value if isinstance(value, str) else quote(value), types[key], f"{what}: {key}")
     return values
 
 

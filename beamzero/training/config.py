@@ -83,7 +83,7 @@ class ProbsSettings:
     rate_games: int = 100
     """Games against each opponent in a rating."""
     rate_against: str = "random lookahead:1 lookahead:2 lookahead:3"
-    """Opponents of a rating, separated by spaces; their own ratings are measured first, random being 1000."""
+    """Opponents of a rating, separated by spaces; their own ratings are measured first, the first one being 1000."""
     anchor_games: int = 400
     """Games of each pair of opponents when their ratings are measured."""
 

@@ -97,7 +97,8 @@ def fit(
 ) -> tuple[Learner, Array]:
     """One pass over the first `count` of N rows, less a random share `drop`, in random order; and the mean loss.
 
-    The last minibatch may be short; the learning rate is `rate` throughout.
+    The loss is NaN where the weights are no longer finite. The last minibatch may be short; the learning rate is `rate`
+    throughout.
     """
     capacity = jax.tree.leaves(rows)[0].shape[0]
     drop_key, order_key, loss_key = jax.random.split(key, 3)
@@ -118,7 +119,10 @@ def fit(
     number, learner, total = lax.while_loop(
         lambda carry: carry[0] * batch_size < count, body, (jnp.int32(0), learner, jnp.float32(0))
     )
-    return learner, total / jnp.maximum(number, 1).astype(jnp.float32)
+    mean = total / jnp.maximum(number, 1).astype(jnp.float32)
+    # The last step may have broken the weights without a loss that shows it.
+    whole = jnp.all(jnp.array([jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(learner.weights)]))
+    return learner, jnp.where(whole, mean, jnp.nan)
 
 
 def _descend(learner: Learner, gradients: Weights, rate: Array) -> Learner:

@@ -10,6 +10,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -97,8 +98,9 @@ class _Training:
         state, record = self.algorithm.iterate(self.state, self.done, key, self.report.phase)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
+        last = done == self.until or self._out_of_time()
         every = self.settings.rate_every
-        if every and (done % every == 0 or done == self.until):
+        if every and (done % every == 0 or last):
             record["rating"] = rating = self._rate(state, done, opponents, anchors)
             # An agent that never lost has only a lower bound.
             strength = rating["elo"] if rating["elo"] is not None else rating["low"]
@@ -109,7 +111,7 @@ class _Training:
         self.metrics.append(record)
         # All at once, so that Ctrl-C finds either the iteration before or this one.
         self.state, self.done, self.rating, self.best = state, done, rating, best
-        if self._is_best() or done % self.settings.checkpoint_every == 0 or done == self.until:
+        if self._is_best() or done % self.settings.checkpoint_every == 0 or last:
             self._save()
         self.report.iteration(record)
         self._plot()
@@ -160,10 +162,9 @@ class _Training:
         opponents = make_opponents(self.settings, self.game)
         wanted = {"against": self.settings.rate_against, "games": self.settings.anchor_games}
         path = self.run.folder / "anchors.json"
-        if path.exists():
-            known = json.loads(path.read_text())
-            if known["measured"] == wanted:
-                return opponents, known["elo"]
+        known = read_anchors(path)
+        if known.get("measured") == wanted:
+            return opponents, known["elo"]
         elo = measure_anchors(
             self.game,
             opponents,
@@ -196,13 +197,25 @@ class _Training:
         draw_run(self.run)
 
 
+def read_anchors(path: Path) -> dict[str, Any]:
+    """How the opponents' ratings were measured, and the ratings; empty where they are not there or cannot be read.
+
+    They are measured again then, which gives the same numbers.
+    """
+    try:
+        known = json.loads(path.read_text())
+        return known if {"measured", "elo"} <= set(known) else {}
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
 def draw_run(run: Run) -> None:
     """The curves of a run as a picture in its folder; nothing before its first iteration."""
     records = read_metrics(run.folder)
     if not records:
         return
     rated = [record for record in records if record.get("rating")]
-    anchors = run.folder / "anchors.json"
+    anchors = read_anchors(run.folder / "anchors.json")
     with writing(str(run.plot_path)):
         draw_training(
             run.plot_path,
@@ -210,7 +223,7 @@ def draw_run(run: Run) -> None:
             [record["rating"]["elo"] for record in rated],
             [record["rating"]["low"] for record in rated],
             [record["rating"]["high"] for record in rated],
-            json.loads(anchors.read_text())["elo"] if anchors.exists() else {},
+            anchors.get("elo", {}),
             {name: [record[f"{key}_loss"] for record in records] for name, key in (("V", "value"), ("Q", "q"))},
             f"{run.about['game']} by PROBS, {records[-1]['iteration']} iterations",
         )
