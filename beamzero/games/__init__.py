@@ -19,7 +19,7 @@ from beamzero.errors import BadInput
 from beamzero.games.connect_four import ConnectFour
 from beamzero.games.game import CHANCE, Game, State
 from beamzero.games.tic_tac_toe import TicTacToe
-from beamzero.spec import field_types, parse, parse_options, quote, unknown
+from beamzero.spec import field_types, parse, parse_options, unknown
 
 __all__ = ["CHANCE", "GAMES", "Game", "State", "make_game"]
 
@@ -31,8 +31,7 @@ def make_game(name: str, **options: Any) -> Game:
     """The game that `name` names; keyword arguments are parameters, as in ``make_game("connect_four", rows=7)``."""
     spec = parse(name)
     kind = _find(spec.head, spec.arguments)
-    texts = {key: value if isinstance(value, str) else quote(value) for key, value in options.items()}
-    values = parse_options({**spec.options, **texts}, kind, kind.name)
+    values = parse_options({**spec.options, **options}, kind, kind.name)
     try:
         return kind(**values)
     except BadInput:
