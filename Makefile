@@ -29,8 +29,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(RUN_PYTHON) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-train: setup ## train a Connect Four agent on the CPU in a few minutes; run again to continue it
-	$(RUN_PYTHON) -m beamzero train connect_four --recipe connect_four_quick --run $(RUN) $(if $(wildcard $(RUN)/run.json),--resume) $(ARGS)
+train: setup ## train a Connect Four agent on the CPU in a few minutes; goes on with a run that was stopped
+	$(RUN_PYTHON) -m beamzero train connect_four --run $(RUN) $(if $(wildcard $(RUN)/run.json),--resume,--recipe connect_four_quick) $(ARGS)
 
 test: setup ## run the tests; narrow them with ARGS="-k beam"
 	$(PYTEST) -m "not external" $(ARGS)

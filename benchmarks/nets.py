@@ -55,7 +55,7 @@ def measure(value_net: str, q_net: str, seconds: float, seed: int) -> None:
     recipe = find_recipe("connect_four_quick")
     game = make_game(recipe.game)
     changes = {"value_net": value_net, "q_net": q_net}
-    pace = Probs(game, settle(make_settings(recipe, changes)))
+    pace = Probs(game, settle(make_settings(recipe, changes), game))
     state = pace.init(jax.random.key(seed))
     laps = []
     for iteration in range(5):
@@ -64,7 +64,7 @@ def measure(value_net: str, q_net: str, seconds: float, seed: int) -> None:
         laps.append(time.perf_counter() - start)
     # Games grow longer as the agent learns, by about a third.
     iterations = max(2, round(seconds / (1.3 * sum(laps[2:]) / 3)))
-    algorithm = Probs(game, settle(make_settings(recipe, {**changes, "iterations": iterations})))
+    algorithm = Probs(game, settle(make_settings(recipe, {**changes, "iterations": iterations}), game))
     state = algorithm.init(jax.random.key(seed))
     start = time.perf_counter()
     done = 0

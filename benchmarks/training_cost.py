@@ -3,7 +3,7 @@
     python benchmarks/training_cost.py [--recipe NAME] [--games 250 500 1000 2000] [--expand 10 30 100]
 
 Prints a table of seconds an iteration, after compilation, and how evenly it grows: evaluations a second should stay the
-same, so that cost is linear in games and in E. Run from the root of the checkout; it needs nothing installed but JAX.
+same, so that cost is linear in games and in E. Run from the root of the checkout; nothing of it needs to be installed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
     print(" games     E  s/iteration  searched states  M evaluations/s  first, compiling")
     for games in arguments.games:
         for expand in arguments.expand:
-            settings = settle(make_settings(recipe, {"games": games, "expand": expand}))
+            settings = settle(make_settings(recipe, {"games": games, "expand": expand}), make_game(recipe.game))
             measure(Probs(make_game(recipe.game), settings), arguments.iterations)
 
 

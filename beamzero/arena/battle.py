@@ -68,7 +68,8 @@ def battle(
     """Play `games` games in lockstep. Each opening is `random_plies` random moves, played once with either colour.
 
     Two deterministic players would play one game over and over, so for them the openings grow until there is a
-    different one for each pair of games, or the game has no more of them.
+    different one for each pair of games. Where the game has fewer, fewer games are played: a copy of a game that was
+    played already says nothing new, and would make the interval too narrow.
     """
     if games < 2 or games % 2:
         raise BadInput(
@@ -79,8 +80,9 @@ def battle(
     key = jax.random.key(seed)
     distinct = first.deterministic and second.deterministic
     openings, plies = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct)
+    pairs = jax.tree.leaves(openings)[0].shape[0]
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
-    first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), games // 2)
+    first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
     states, lengths = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
     scores = np.asarray(jax.vmap(game.score)(states), np.float64) * (1 - 2 * np.asarray(first_side))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
@@ -138,15 +140,16 @@ def _step(game: Game, states: State, turns: list[Array], moves: list[Array], len
 def draw_openings(game: Game, count: int, plies: int, key: Array, distinct: bool) -> tuple[State, int]:
     """`count` positions after `plies` random moves, none of them over, and the plies.
 
-    With `distinct`, plies grow until the positions are all different, but not past a third of the longest game.
+    With `distinct` they are all different. For that plies grow, but not past a third of the longest game; where the
+    game has no more openings than that, there are fewer than `count`.
     """
     while True:
         found, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
         if not distinct or fresh.sum() >= count or plies >= game.max_plies // 3:
             break
         plies += 1
-    order = np.argsort(~fresh, kind="stable") if distinct else np.arange(fresh.size)
-    return jax.tree.map(lambda x: x[order[:count]], found), plies
+    chosen = np.flatnonzero(fresh) if distinct else np.arange(fresh.size)
+    return jax.tree.map(lambda x: x[chosen[:count]], found), plies
 
 
 def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[State, np.ndarray]:
@@ -169,7 +172,8 @@ def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[
         action, _ = choose_best(values, jax.random.fold_in(key, ply))
         return jax.vmap(game.step)(states, action)
 
-    states = jax.vmap(game.init)(jax.random.split(key, count))
+    deal_key, key = jax.random.split(key)
+    states = jax.vmap(game.init)(jax.random.split(deal_key, count))
     states = jax.lax.fori_loop(0, plies, body, states)
     return states, jax.vmap(game.over)(states)
 

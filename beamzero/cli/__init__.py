@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 import typer
@@ -32,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a board must not fail on a terminal without its symbols
+    warnings.showwarning = lambda message, *_args, **_more: err.print(
+        f"beamzero: {message}", markup=False, soft_wrap=True
+    )
     keep_compiled_code()
     try:
         status = app(
@@ -49,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
+            return _fail("not enough memory: use fewer games, a smaller search_batch, expand or net", 1)
         if isinstance(error, _ClickException):
             message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
             return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)

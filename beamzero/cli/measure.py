@@ -143,6 +143,8 @@ def perft_command(
 ) -> None:
     """Count the lines of play, move by move: the classic check of the rules."""
     rules = make_game(game)
+    if rules.num_chance:
+        raise BadInput(f"{rules.name} has chance events, whose lines cannot be counted")
     if not 1 <= depth <= 100:
         raise BadInput(f"depth is {depth}, but must be 1 to 100")
     state = play_moves(rules, moves)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +13,8 @@ from beamzero.cli.common import AsJson, GameName, err, out, print_json
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
 from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.spec import quote
 from beamzero.training.config import find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
@@ -53,10 +57,12 @@ def train_command(
     if minutes is not None and iterations is not None:
         raise BadInput("give --minutes or --iterations, not both")
     if recipe is None and not resume:
-        recipe = next((r.name for r in list_recipes().values() if r.game == game and r.name.endswith("_quick")), None)
+        recipe = _quick_recipe(game)
+        if recipe is not None:
+            err.print(f"recipe {recipe}", style="dim")
     order = Order(
         game=game,
-        folder=run or Path("runs") / game.replace(":", "-").replace("/", "-"),
+        folder=run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game),
         recipe=None if recipe is None else find_recipe(recipe),
         changes=dict(_split(text) for text in set_ or []),
         seed=seed,
@@ -79,6 +85,12 @@ def train_command(
     return 130 if outcome.interrupted else 0
 
 
+def _quick_recipe(game: str) -> str | None:
+    rules = make_game(game)
+    quick = (recipe for recipe in list_recipes().values() if recipe.name.endswith("_quick"))
+    return next((recipe.name for recipe in quick if make_game(recipe.game) == rules), None)
+
+
 def _split(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
@@ -86,16 +98,34 @@ def _split(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def _this_command() -> str:
+    """How this program was started, so that the lines it prints can be typed in again."""
+    if Path(sys.argv[0]).name == "beamzero":
+        return sys.argv[0]
+    python = Path(sys.executable)
+    return f"{python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python} -m beamzero"
+
+
 def _show(outcome: Outcome) -> None:
     folder, game = outcome.run.folder, outcome.run.about["game_text"]
     state = "stopped" if outcome.interrupted else "trained"
+    command = _this_command()
     out.print(f"\n{state} after {outcome.iterations} iterations, {outcome.seconds:.0f} s of training in all")
     if outcome.rating:
-        out.print(f"Elo [bold]{elo_text(outcome.rating)}[/bold] (random is 1000), one look at Q")
+        anchor = next(iter(outcome.rating["scores"]))
+        out.print(f"Elo [bold]{elo_text(outcome.rating)}[/bold] ({anchor} is 1000), one look at Q")
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
         out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
     if outcome.interrupted:
-        err.print(f"go on with: beamzero train {game} --run {folder} --resume", soft_wrap=True, markup=False)
-    out.print(f"play against it: beamzero play {game} --agent probs:{folder}", soft_wrap=True, markup=False)
+        err.print(
+            f"go on with: {command} train {quote(game)} --run {quote(str(folder))} --resume",
+            soft_wrap=True,
+            markup=False,
+        )
+    out.print(
+        f"play against it: {command} play {quote(game)} --agent probs:{quote(str(folder))}",
+        soft_wrap=True,
+        markup=False,
+    )

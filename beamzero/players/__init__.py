@@ -26,6 +26,8 @@ __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player"]
 
 def make_player(name: str, game: Game) -> Player:
     """The player that `name` names, for one game."""
+    if game.num_chance:
+        raise BadInput(f"{game.name} has chance events, which no agent can play yet")
     spec = parse(name)
     head = spec.head
     if head in _STEPS:

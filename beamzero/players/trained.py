@@ -125,7 +125,7 @@ def _nets(info: dict[str, Any], game: Game, where: str) -> tuple[Net, Net]:
     if info["game"] != game.identity:
         raise BadInput(f"{where} plays {info['game']}, not {game.identity}")
     settings = info["settings"]
-    dtype = compute_dtype(settings["precision"])
+    dtype = compute_dtype("auto")  # what suits this machine, whatever the agent was trained on
     return (
         Net(game, make_net(settings["value_net"]), "value", dtype),
         Net(game, make_net(settings["q_net"]), "scores", dtype),

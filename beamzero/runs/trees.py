@@ -85,12 +85,18 @@ def _orbax() -> Any:
 
 
 def _ignore_late_writes() -> None:
-    """The first write that a full disk fails ends orbax's event loop, of which the others then complain to stderr."""
+    """The first write that a full disk fails ends orbax's event loop, and what was left in it then complains to stderr.
+
+    The failure itself is raised where it belongs.
+    """
+    never = "exception was never retrieved"
+    logging.getLogger("asyncio").addFilter(lambda record: never not in record.getMessage())
     usual = sys.unraisablehook
 
     def hook(unraisable: Any) -> None:
         error = unraisable.exc_value
-        if not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
+        of_a_loop = getattr(unraisable.object, "__qualname__", "") == "BaseEventLoop.__del__"
+        if not of_a_loop and not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
             usual(unraisable)
 
     sys.unraisablehook = hook

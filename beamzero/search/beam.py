@@ -31,6 +31,8 @@ from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, SearchResult, choose_best, side_sign, spread
 from beamzero.search.packing import apply_packed
 
+MOST_EXPANSIONS = 100_000
+
 
 class Tree(NamedTuple):
     """The trees of B roots: E expansions, in the order in which they were made, with K slots for children each."""
@@ -60,14 +62,20 @@ class BeamSearch:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        if self.expand < 1:
-            raise BadInput(f"expand is {self.expand}, but a search expands at least 1 node")
+        if not 1 <= self.expand <= MOST_EXPANSIONS:
+            raise BadInput(f"expand is {self.expand}, but a search expands 1 to {MOST_EXPANSIONS} nodes")
         if self.depth < 1:
             raise BadInput(f"depth is {self.depth}, but a search looks at least 1 ply ahead")
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
         tree = self.start(game, states)
         return self.result(game, self.advance(game, evaluator, tree, self.expand), key)
+
+    def bytes_per_root(self, game: Game) -> int:
+        """About how much memory the tree of one root takes."""
+        state = jax.eval_shape(game.init, jax.random.key(0))
+        state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+        return self.expand * (state_bytes + 20 + 13 * game.max_moves)
 
     def start(self, game: Game, states: State, wanted: Array | None = None) -> Tree:
         """Trees of their roots alone. A root where `wanted` [B] is false, or that is over, stays so at no cost."""

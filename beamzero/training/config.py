@@ -14,7 +14,9 @@ from typing import Any
 import jax
 
 from beamzero.errors import BadInput
+from beamzero.games import Game
 from beamzero.nets import compute_dtype, make_net
+from beamzero.search.beam import MOST_EXPANSIONS, BeamSearch
 from beamzero.spec import parse_options, unknown
 
 
@@ -127,7 +129,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "sampled_moves": (0, 10**5),
     "noise": (0.0, 1.0),
     "noise_alpha": (1e-3, 1e3),
-    "expand": (1, 10**6),
+    "expand": (1, MOST_EXPANSIONS),
     "depth": (1, 10**6),
     "search_batch": (0, 10**6),
     "value_learning_rate": (1e-9, 1.0),
@@ -150,13 +152,15 @@ CHANGEABLE = {
 """What may differ when a run is resumed: how it is measured and saved, not what it learns."""
 
 
-def settle(settings: ProbsSettings) -> ProbsSettings:
+def settle(settings: ProbsSettings, game: Game) -> ProbsSettings:
     """`settings` with everything fixed that depends on the machine, so that the run goes on the same elsewhere."""
     on_gpu = jax.default_backend() == "gpu"
+    most, memory = (2**15, 16 * 2**30) if on_gpu else (2**10, 2**30)
+    fitting = memory // BeamSearch(settings.expand).bytes_per_root(game)
     return dataclasses.replace(
         settings,
         precision=compute_dtype(settings.precision),
-        search_batch=settings.search_batch or (2**15 if on_gpu else 2**10),
+        search_batch=settings.search_batch or int(max(1, min(most, fitting))),
     )
 
 

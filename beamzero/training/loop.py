@@ -21,7 +21,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, SearchPlayer
 from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import write_atomically, writing
+from beamzero.runs.files import uninterrupted, write_atomically, writing
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.search.simple import OneLook
@@ -65,6 +65,7 @@ class _Training:
     ) -> None:
         self.game, self.run, self.settings, self.seed = game, run, settings, seed
         self.metrics, self.report = metrics, report
+        self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.algorithm = Probs(game, settings)
         self.checkpoints = Checkpoints(run.checkpoints_folder, settings.keep_checkpoints)
         self.until = order.iterations or settings.iterations
@@ -94,13 +95,13 @@ class _Training:
         return Outcome(self.run, self.game, self.done, self._seconds(), self.rating, interrupted)
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
-        key = jax.random.key(self.seed)
-        state, record = self.algorithm.iterate(self.state, self.done, key, self.report.phase)
+        state, record = self.algorithm.iterate(self.state, self.done, self.key, self.report.phase)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
         last = done == self.until or self._out_of_time()
         every = self.settings.rate_every
-        if every and (done % every == 0 or last):
+        # The first iteration is rated too: where the curve begins, and so that nothing is left to compile later.
+        if every and (done == 1 or done % every == 0 or last):
             record["rating"] = rating = self._rate(state, done, opponents, anchors)
             # An agent that never lost has only a lower bound.
             strength = rating["elo"] if rating["elo"] is not None else rating["low"]
@@ -119,9 +120,10 @@ class _Training:
     # --- beginning and going on ------------------------------------------------------------------------------------
 
     def _first_state(self) -> tuple[ProbsState, int]:
-        fresh = jax.jit(self.algorithm.init)(jax.random.key(self.seed))
+        fresh = jax.jit(self.algorithm.init)(self.init_key)
         if self.checkpoints.steps():
-            found = self.checkpoints.restore(fresh.as_tree(), warn=self.report.message)
+            with uninterrupted():
+                found = self.checkpoints.restore(fresh.as_tree(), warn=self.report.message)
             self.metrics.rewind(found.step)
             self.saved = found.step
             self.rating, self.best = found.note["rating"], found.note["best"]
@@ -136,9 +138,10 @@ class _Training:
     def _save(self) -> None:
         self.report.phase("saving", 0, 1)
         note = {"rating": self.rating, "best": self.best, "seconds": self._seconds()}
-        self.checkpoints.save(self.done, self.state.as_tree(), note)
-        self._mark_best()
-        self.saved = self.done
+        with uninterrupted():
+            self.checkpoints.save(self.done, self.state.as_tree(), note)
+            self.saved = self.done
+            self._mark_best()
 
     def _is_best(self) -> bool:
         return self.best is not None and self.best["iteration"] == self.done

@@ -41,7 +41,7 @@ class Order:
 def create_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     if order.recipe is not None and make_game(order.recipe.game) != game:
         raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
-    settings = settle(make_settings(order.recipe, order.changes))
+    settings = settle(make_settings(order.recipe, order.changes), game)
     algorithm = Probs(game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)

@@ -121,7 +121,7 @@ class Probs:
         return state, {
             "value_loss": value_loss, "q_loss": sum(q_losses) / len(q_losses), "mean_turns": mean_turns,
             "games": settings.games, "states": states, "searched": searched, "evaluations": evaluations,
-            "learning_rate": slow_down, "seconds": clock.laps,
+            "learning_rate_share": slow_down, "seconds": clock.laps,
         }  # fmt: skip
 
     @staticmethod

@@ -36,7 +36,7 @@ def search_all(
         found = _search_some(game, search, batch, evaluator, memory.states, jnp.int32(first), memory.size)
         return jax.block_until_ready(found)
 
-    pool = ThreadPoolExecutor(_searches_at_once())
+    pool = ThreadPoolExecutor(searches_at_once())
     try:
         for first, (found, asked) in zip(
             range(0, size, batch), pool.map(search_from, range(0, size, batch)), strict=True
@@ -49,7 +49,7 @@ def search_all(
     return QRows(memory.states, jnp.asarray(values[:rows])), evaluations
 
 
-def _searches_at_once() -> int:
+def searches_at_once() -> int:
     """XLA runs one program of small steps on one core of a CPU, so as many batches are searched as there are cores."""
     return (os.cpu_count() or 1) if jax.default_backend() == "cpu" else 1
 

@@ -1,4 +1,4 @@
-"""How many lines of play there are, against published counts (shared/ORACLES.md of the project that made this)."""
+"""How many lines of play there are, against published counts."""
 
 from __future__ import annotations
 

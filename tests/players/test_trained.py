@@ -97,7 +97,6 @@ def test_another_game_is_refused(run, file):
         (lambda t, i: i["settings"].update(q_net="mlp:width=9,depth=2"), "its weights do not fit its nets"),
         (lambda t, i: i["settings"].update(q_net="transformer"), "unknown net 'transformer'"),
         (lambda t, i: i["settings"].update(q_net=5), "no PROBS agent that this version can read|must be"),
-        (lambda t, i: i["settings"].update(precision="float3"), "precision|no PROBS agent|float3"),
         (lambda t, i: i.update(algorithm="alphazero"), "was trained by 'alphazero', but probs: plays agents of PROBS"),
     ],
 )

@@ -77,11 +77,12 @@ def test_what_may_change_in_a_run_is_how_it_is_measured_and_saved():
 
 
 def test_settle_decides_once_what_depends_on_the_machine():
-    settled = settle(ProbsSettings())
+    settled = settle(ProbsSettings(), make_game("connect_four"))
     assert settled.precision == "float32" and settled.search_batch > 0
-    assert settle(settled) == settled
-    assert settle(ProbsSettings(search_batch=7, precision="bfloat16")).search_batch == 7
-    assert settle(ProbsSettings(search_batch=7, precision="bfloat16")).precision == "bfloat16"
+    assert settle(settled, make_game("connect_four")) == settled
+    chosen = settle(ProbsSettings(search_batch=7, precision="bfloat16"), make_game("connect_four"))
+    assert (chosen.search_batch, chosen.precision) == (7, "bfloat16")
+    assert settle(ProbsSettings(expand=100_000), make_game("connect_four")).search_batch < 100, "memory sets a limit"
 
 
 def test_q_games_must_fit():

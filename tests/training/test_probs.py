@@ -84,7 +84,7 @@ def test_an_iteration_is_the_papers_algorithm():
         assert record["q_loss"] == pytest.approx(q_loss, rel=1e-5)
         assert record["states"] == record["searched"] == states
         assert record["mean_turns"] == pytest.approx(states / 6)
-        assert record["learning_rate"] == pytest.approx(share)
+        assert record["learning_rate_share"] == pytest.approx(share)
         # Adam divides gradients by their own size, so where one is nearly 0 its rounding shows.
         for ours, theirs in zip(jax.tree.leaves(state), jax.tree.leaves(plain), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-5)
