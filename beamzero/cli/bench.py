@@ -176,7 +176,7 @@ def bench_beam(peers: bool) -> Iterator[Row]:
     CPU is given at a time; the faster of the two counts. On a CPU both run on every core at once, as in training.
     """
     game = make_game("connect_four")
-    batch = 2**13 if jax.default_backend() == "gpu" else 2**10
+    batch = 2**15 if jax.default_backend() == "gpu" else 2**10
     roots = _some_positions(game, batch)
     children = jax.tree.map(lambda x: jnp.repeat(x, game.max_moves, axis=0), roots)
     sizes = [batch * game.max_moves, batch * game.max_moves // 16]
