@@ -107,8 +107,8 @@ def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(w
         half = [path for path in checkpoints.folder.glob(f"{TEMPORARY}*") if not (path / "manifest.json").exists()]
         return bool(half) and checkpoints.steps()[-1:] > [step]
 
-    def before_the_checkpoint_of_the_last_line() -> bool:
-        return folder.joinpath("metrics.jsonl").exists() and len(numbers(folder)) > max(checkpoints.steps())
+    def before_the_checkpoint_of_the_last_line_after(step: int) -> bool:
+        return max(checkpoints.steps()) > step and len(numbers(folder)) > max(checkpoints.steps())
 
     process = start(command(folder, "--seed", "5"))
     stop_when(process, (folder / "run.json").exists)
@@ -120,9 +120,11 @@ def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(w
     kill(process)
     assert list(checkpoints.folder.glob(f"{TEMPORARY}*")), "the kill left half a checkpoint"
 
-    # With a checkpoint only now and then, there is time to find it between a line and its checkpoint.
-    process = start(command(folder, "--resume", "--set", "checkpoint_every=4"))
-    stop_when(process, before_the_checkpoint_of_the_last_line)
+    # With a checkpoint only now and then, there is time to find it between a line and its checkpoint. The kill before
+    # left such a line too, so a checkpoint of this process must have come first.
+    step = max(checkpoints.steps())
+    process = start(command(folder, "--resume", "--set", "checkpoint_every=2"))
+    stop_when(process, lambda: before_the_checkpoint_of_the_last_line_after(step))
     # While one process trains, another may not.
     before = tree_hash(folder)
     assert main(command(folder, "--resume")) == 2
