@@ -58,8 +58,6 @@ def train_command(
         raise BadInput("give --minutes or --iterations, not both")
     if recipe is None and not resume:
         recipe = _quick_recipe(game)
-        if recipe is not None:
-            err.print(f"recipe {recipe}", style="dim")
     order = Order(
         game=game,
         folder=run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game),

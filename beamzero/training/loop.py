@@ -80,7 +80,9 @@ class _Training:
     def go(self) -> Outcome:
         self.state, self.done = self._first_state()
         interrupted = False
-        self.report.begin(f"{self.game.spec} by PROBS", self.done, self.until)
+        recipe = self.run.about.get("recipe")
+        title = f"{self.game.spec} by PROBS" + (f", {recipe}" if recipe else "")
+        self.report.begin(title, self.done, self.until)
         try:
             if self.saved is None:
                 self._save()
