@@ -29,6 +29,7 @@ class Game(abc.ABC):
 
     - a decision state that is not over has a legal move;
     - `moves` packs exactly what `legal` allows, in rising order unless a game says otherwise, at most `max_moves`;
+    - `pick` gives each legal action an equal share of [0, 1);
     - `step` never changes a finished game;
     - `score` lies in [-1, 1] and is 0 while the game runs;
     - ``parse_action(state, action_name(state, action)) == action`` for every legal action.
@@ -110,6 +111,12 @@ class Game(abc.ABC):
         actions = jnp.arange(self.num_actions, dtype=jnp.int32)
         return jnp.sum(jnp.where(chosen, actions[None], 0), axis=1, dtype=jnp.int32), rank[-1] + 1
 
+    def pick(self, state: State, draw: Array) -> Array:
+        """int32 []: the legal action that `draw`, a float32 of [0, 1), picks; all are equally likely."""
+        upto = jnp.cumsum(self.legal(state).astype(jnp.int32))
+        rank = jnp.minimum((draw * upto[-1].astype(jnp.float32)).astype(jnp.int32), upto[-1] - 1)
+        return jnp.sum(upto <= rank, dtype=jnp.int32)
+
     @abc.abstractmethod
     def step(self, state: State, action: Array) -> State:
         """The state after `action`. Deterministic; a finished game stays as it is."""
@@ -174,7 +181,15 @@ class Game(abc.ABC):
         return "draw" if score == 0 else f"{'first' if score > 0 else 'second'} player wins"
 
     def view(self, state: State, seat: int = 0) -> dict[str, Any]:
-        """The position as JSON-able data for a drawn board."""
+        """The position as JSON-able data for a drawn board; `kind` says how to read the rest.
+
+        - ``grid``: `rows`, `columns`, and `cells`, a list of rows, the bottom one first. Stones are 0 for none, 1 for
+          the first side's, 2 for the second's. Pieces of several kinds are texts, "" for none, and `pieces` says of
+          each text its `glyph` and the `side` that owns it. `checkered` squares alternate.
+        - ``sowing``: `houses`, two lists of counts, each side's from its own left; `stores`, two counts; `marked`, a
+          list of [side, house] to point out.
+        - ``text``: `text`, as `show` gives it.
+        """
         return {"kind": "text", "text": self.show(state, seat)}
 
 

@@ -8,7 +8,8 @@ import jax
 import pytest
 
 from beamzero.cli import bench, main
-from beamzero.cli.bench import Row, random_play, seconds_of
+from beamzero.cli.bench_games import random_play
+from beamzero.cli.timing import Row, seconds_of
 from beamzero.games import make_game
 
 

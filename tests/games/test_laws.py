@@ -14,15 +14,18 @@ import pytest
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, make_game
 from tests.games import golden
+from tests.games import play as rules
 from tests.games.play import Facts, Games, at, random_games, replay
 
-NUMBER = 256
+SHORTER = {"chess": "chess:max_plies=120"}
+"""Games too long, or too large, to keep every state of many."""
+
 OTHERS = [
     "connect_four:rows=4,columns=5,length=3",
     "connect_four:rows=9,columns=4",
     "connect_four:rows=3,columns=10,length=9",
 ]
-SPECS = [*GAMES, *OTHERS]
+SPECS = [*(SHORTER.get(name, name) for name in GAMES), *OTHERS]
 
 
 @pytest.fixture(params=SPECS)
@@ -30,9 +33,16 @@ def game(request) -> Game:
     return make_game(request.param)
 
 
+def number(game: Game) -> int:
+    """How many games: 256, or as many as fit into some 200 MB."""
+    seen = jax.eval_shape(lambda key: rules.facts(game, game.init(key)), jax.random.key(0))
+    bytes_per_game = (game.max_plies + 1) * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen))
+    return int(np.clip(2e8 // bytes_per_game, 8, 256))
+
+
 @functools.cache
 def play(game: Game) -> Games:
-    return jax.device_get(random_games(game, NUMBER, jax.random.key(1)))
+    return jax.device_get(random_games(game, number(game), jax.random.key(1)))
 
 
 def running(game: Game) -> tuple[np.ndarray, ...]:
@@ -54,7 +64,7 @@ def finished(game: Game, number: int):
 
 
 def test_every_question_is_answered_in_the_declared_shape_and_type(game):
-    shape = (game.max_plies * (2 if game.num_chance else 1) + 1, NUMBER)
+    shape = (game.max_plies * (2 if game.num_chance else 1) + 1, number(game))
     facts = play(game).facts
     expected = Facts(
         player=(np.int32, ()),
@@ -95,6 +105,18 @@ def test_moves_packs_exactly_what_legal_allows(game):
     packed = np.zeros(legal.shape, int)
     np.add.at(packed, (rows, moves[rows, slots]), 1)
     assert (packed == legal).all(), "each legal action once, and no other"
+
+
+def test_a_draw_picks_each_legal_action_equally_often(game):
+    for place in sample(game, 3):
+        state = jax.tree.map(jnp.asarray, at(play(game).states, *place))
+        legal = play(game).facts.legal[place]
+        share = 8
+        draws = (np.arange(share * legal.sum(), dtype=np.float32) + np.float32(0.5)) / np.float32(share * legal.sum())
+        picked = np.asarray(jax.jit(jax.vmap(functools.partial(game.pick, state)))(draws))
+        assert picked.dtype == np.int32
+        assert (np.bincount(picked, minlength=game.num_actions) == share * legal).all()
+        assert legal[int(game.pick(state, jnp.float32(np.nextafter(np.float32(1), np.float32(0)))))]
 
 
 def test_the_most_moves_are_reached(game):
@@ -258,7 +280,7 @@ def test_the_mirrored_game_looks_like_the_mirror_image(game):
     for i in range(numbers.shape[2]):
         itself = [
             (observations[0, row, i] == observations[0, row, 0]).all() and (legal[0, row, i] == legal[0, row, 0]).all()
-            for row in range(NUMBER)
+            for row in range(number(game))
         ]
         seen = jax.device_get(replay(game, at(games.states, 0), mapped[:, :, i]))
         alike = ~games.facts.over & np.array(itself)[None]
