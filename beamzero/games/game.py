@@ -175,6 +175,14 @@ class Game(abc.ABC):
             return []
         return [int(action) for action in jnp.flatnonzero(self.legal(state))]
 
+    def write_position(self, state: State) -> str:
+        """The position in the notation that players of the game use, FEN in chess; BadInput where there is none."""
+        raise BadInput(f"{self.name} has no notation for positions")
+
+    def read_position(self, text: str) -> State:
+        """The state that such a text describes; BadInput where it describes none that can be."""
+        raise BadInput(f"{self.name} has no notation for positions: give the moves instead")
+
     def outcome_reason(self, state: State) -> str:
         """Why a finished game ended the way it did, in a few words."""
         score = float(self.score(state))
