@@ -15,7 +15,7 @@ from beamzero.arena.intervals import Interval, score_interval
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player
-from beamzero.search.evaluator import choose_best, legal_moves
+from beamzero.search.simple import random_moves
 
 Progress = Callable[[int, int], None]
 """Told how many games are finished, and of how many."""
@@ -168,9 +168,7 @@ def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[St
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[State, Array]:
     def body(ply: Array, states: State) -> State:
-        values = jnp.where(legal_moves(game, states), 0.0, -jnp.inf)
-        action, _ = choose_best(values, jax.random.fold_in(key, ply))
-        return jax.vmap(game.step)(states, action)
+        return jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(key, ply)))
 
     deal_key, key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(deal_key, count))

@@ -5,20 +5,28 @@ from __future__ import annotations
 import jax
 from rich.text import Text
 
-from beamzero.cli.board import draw_board, draw_values, in_colour, side_text
+from beamzero.cli.board import draw_board, in_colour, side_text
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
-from beamzero.cli.measure import play_moves
+from beamzero.cli.position import Position, play_moves
+from beamzero.cli.values import draw_values
 from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import Analysis, analyse
 
 
-def analyse_command(game: GameName, agent: AgentName, moves: Moves = "", seed: Seed = 0, json: AsJson = False) -> None:
+def analyse_command(
+    game: GameName,
+    agent: AgentName,
+    position: Position = None,
+    moves: Moves = "",
+    seed: Seed = 0,
+    json: AsJson = False,
+) -> None:
     """Show what an agent thinks of a position: the value of each legal move, and the line it expects."""
     rules = make_game(game)
     player = make_player(agent, rules)
-    state = play_moves(rules, moves)
+    state = play_moves(rules, moves, position)
     if bool(rules.over(state)):
         raise BadInput(f"the game is over: {rules.outcome_reason(state)}")
     with err.status("thinking (the first time, compiling takes a while)"):
@@ -27,12 +35,20 @@ def analyse_command(game: GameName, agent: AgentName, moves: Moves = "", seed: S
         rows = [{"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven} for m in analysis.moves]
         return print_json(
             {
-                "game": rules.spec, "agent": agent, "value": analysis.value, "best": analysis.best,
-                "line": analysis.line, "nodes": analysis.nodes, "moves": rows,
+                "game": rules.spec, "agent": agent, "position": _notation(rules, state), "value": analysis.value,
+                "best": analysis.best, "line": analysis.line, "nodes": analysis.nodes, "moves": rows,
             }
         )  # fmt: skip
     _show(rules, state, analysis)
     return None
+
+
+def _notation(game: Game, state: State) -> str | None:
+    """The position in the notation of the game; None where it has none."""
+    try:
+        return game.write_position(state)
+    except BadInput:
+        return None
 
 
 def _show(game: Game, state: State, analysis: Analysis) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from rich.table import Table
 from beamzero.cli.common import AsJson, out, print_json
 from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game
+from beamzero.games.pgx_games import PGX_GAMES
 from beamzero.players.trained import load_trained, shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.run import Run, list_runs
@@ -31,8 +33,9 @@ def games(json: AsJson = False) -> None:
         defaults = {field: getattr(game, field) for field in field_types(kind)}
         about = (kind.__doc__ or "").strip().splitlines()[0]
         rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
+    pgx = [f"pgx:{name}" for name in PGX_GAMES]
     if json:
-        return print_json({"games": rows})
+        return print_json({"games": rows, "pgx": pgx})
     table = Table(box=None, header_style="bold")
     for title in ("game", "parameters", "what it is"):
         table.add_column(title)
@@ -40,6 +43,9 @@ def games(json: AsJson = False) -> None:
         parameters = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
         table.add_row(row["name"], parameters or "-", row["about"])
     out.print(table)
+    missing = "" if importlib.util.find_spec("pgx") else ", once it is there: pip install 'beamzero[pgx]'"
+    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", markup=False, soft_wrap=True)
+    return None
 
 
 def agents(json: AsJson = False) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import jax
 import typer
 from rich.table import Table
 
@@ -12,10 +11,10 @@ from beamzero.arena.battle import Battle, battle
 from beamzero.arena.ladder import rate_players, round_robin
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json, progress_bar
 from beamzero.cli.lists import elo_text
+from beamzero.cli.position import Position, play_moves
 from beamzero.errors import BadInput
-from beamzero.games import Game, State, make_game
+from beamzero.games import make_game
 from beamzero.players import make_player
-from beamzero.players.analysis import step
 from beamzero.search.perft import perft as count_lines
 
 Games = Annotated[
@@ -30,17 +29,6 @@ def register(app: typer.Typer) -> None:
     app.command("battle")(battle_command)
     app.command("rate")(rate_command)
     app.command("perft")(perft_command)
-
-
-def play_moves(game: Game, text: str) -> State:
-    """The position after the moves of a text such as ``d,d,c``."""
-    state = game.init(jax.random.key(0))
-    for number, name in enumerate(filter(None, (part.strip() for part in text.split(","))), 1):
-        try:
-            state = step(game, state, game.parse_action(state, name))
-        except BadInput as error:
-            raise BadInput(f"move {number}: {error}") from None
-    return state
 
 
 def battle_command(
@@ -138,6 +126,7 @@ def rate_command(
 def perft_command(
     game: GameName,
     depth: Annotated[int, typer.Argument(help="How many moves deep to count.")],
+    position: Position = None,
     moves: Moves = "",
     json: AsJson = False,
 ) -> None:
@@ -147,7 +136,7 @@ def perft_command(
         raise BadInput(f"{rules.name} has chance events, whose lines cannot be counted")
     if not 1 <= depth <= 100:
         raise BadInput(f"depth is {depth}, but must be 1 to 100")
-    state = play_moves(rules, moves)
+    state = play_moves(rules, moves, position)
     with progress_bar("counting") as update:
         nodes = count_lines(rules, depth, state, lambda seen: update(f"{seen:,} lines", 0, 1))
     if json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -14,11 +15,14 @@ import jax.numpy as jnp
 import typer
 from jax import Array
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from beamzero.cli.analyse import analyse_command
-from beamzero.cli.board import SIDES, draw_board, draw_values, in_colour, side_text
+from beamzero.cli.board import SIDES, draw_board, in_colour, side_text
 from beamzero.cli.common import AsJson, GameName, Moves, err, out, print_json
+from beamzero.cli.position import Position, split_moves
+from beamzero.cli.values import draw_values
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State, make_game
 from beamzero.players import Player, make_player
@@ -59,6 +63,7 @@ def play_command(
     game: GameName,
     agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
     side: Annotated[str, typer.Option(metavar="first|second", help="Your side; the first side begins.")] = "first",
+    position: Position = None,
     moves: Moves = "",
     seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help=SEED_HELP)] = None,
     json: AsJson = False,
@@ -71,8 +76,8 @@ def play_command(
     player = None if name == HUMAN else make_player(name, rules)
     console = err if json else out
     seed = secrets.randbelow(2**31) if seed is None else seed
-    session = Session(rules, player, console, keyboard(console), SIDES.index(side), seed)
-    session.set_up([part.strip() for part in moves.split(",") if part.strip()])
+    session = Session(rules, player, console, keyboard(console), SIDES.index(side), seed, position)
+    session.set_up(split_moves(moves))
     who = f"you against {name}{why}" if player else "two people"
     console.print(Text.assemble((rules.spec, "bold"), f": {who}; help lists the commands"), soft_wrap=True)
     session.run()
@@ -126,7 +131,10 @@ class Quit(Exception):
 
 
 class Session:
-    """Games at one keyboard, one after the other. `side` is the person's; `player` is None where two people play."""
+    """Games at one keyboard, one after the other. `side` is the person's; `player` is None where two people play.
+
+    They begin at `position`, in the notation of the game, or where the game does (None).
+    """
 
     def __init__(
         self,
@@ -136,8 +144,10 @@ class Session:
         ask: Callable[[str], str],
         side: int = 0,
         seed: int = 0,
+        position: str | None = None,
     ) -> None:
         self.game, self.player, self.console, self.ask, self.side = game, player, console, ask, side
+        self.position = position
         self._key = jax.random.key(seed)
         self._games = 0
         self._thought = False
@@ -168,7 +178,8 @@ class Session:
         """A new game."""
         self._games += 1
         self.turns = []
-        self._arrive(self.game.init(self._draw_key()))
+        first = self.game.init(self._draw_key()) if self.position is None else self.game.read_position(self.position)
+        self._arrive(first)
 
     def set_up(self, moves: Sequence[str]) -> None:
         """Play `moves` for both sides; BadInput with the number of the one that cannot be played."""
@@ -224,6 +235,7 @@ class Session:
             "game": self.game.spec,
             "agent": self.player.name if self.player else HUMAN,
             "side": SIDES[self.side] if self.player else None,
+            "position": self.position,
             "moves": self.moves,
             "result": self.result(),
             "reason": self.game.outcome_reason(self.state) if self.over else None,
@@ -254,7 +266,7 @@ class Session:
         """Let the agent move for as long as it is its turn."""
         while not self.over and not self._is_person(self.turns[-1].side):
             result = self.think()
-            side = self._side_text()
+            side = self._side_text(brief=True)
             move = self.play(int(result.action[0]))
             assert self.player is not None
             self.console.print(Text.assemble(side, f" {self.player.name} plays ", (move, "bold")))
@@ -276,25 +288,39 @@ class Session:
                 self._say(f"{error}; help lists the commands")
 
     def _say(self, text: str) -> None:
-        self.console.print(text, style="yellow", markup=False, soft_wrap=True)
+        self.console.print(text, style="yellow", markup=False)
 
     def draw(self) -> None:
         """The board, and whose turn it is or how the game ended; nothing where it has not changed."""
         if not self._changed:
             return
         self._changed = False
-        before = self.turns[-2].state if len(self.turns) > 1 else None
-        seat = self.side if self.player else int(self.game.seat(self.state))
-        self.console.print("", draw_board(self.game, self.state, before, seat, in_colour(self.console)), "", sep="\n")
+        board = draw_board(self.game, self.state, self._before(), self._seat(), in_colour(self.console))
+        self.console.print("", board, "", sep="\n")
         self.console.print(self._ending() if self.over else self._turn(), soft_wrap=True)
 
-    def _side_text(self) -> Text:
+    def _seat(self) -> int:
+        """Who looks at the board: the person, or whichever of two people is to move, or moved last."""
+        if self.player is not None:
+            return self.side
+        return int(self.game.seat(self.turns[-2:][0].state if self.over else self.state))
+
+    def _before(self) -> State | None:
+        """The position before the last move, or before the first one where a side moved several times running."""
+        *earlier, _ = self.turns
+        moved = [turn.state for turn in itertools.takewhile(lambda t: t.side == earlier[-1].side, reversed(earlier))]
+        return moved[-1] if moved else None
+
+    def _side_text(self, brief: bool = False) -> Text:
         """What the side to move is called."""
-        return side_text(self.game, self.state, self.turns[-1].side, in_colour(self.console))
+        return side_text(self.game, self.state, self.turns[-1].side, in_colour(self.console), brief)
 
     def _turn(self) -> Text:
         side = self._side_text()
-        return Text.assemble("you are ", side, ", your move") if self.player else Text.assemble(side, " to move")
+        again = " again" if len(self.turns) > 1 and self.turns[-2].side == self.turns[-1].side else ""
+        if self.player:
+            return Text.assemble("you are ", side, f", your move{again}")
+        return Text.assemble(side, f" to move{again}")
 
     def _ending(self) -> Text:
         reason, result = self.game.outcome_reason(self.state), self.result()
@@ -309,7 +335,9 @@ class Session:
     def _do_help(self) -> None:
         legal = [self.game.action_name(self.state, action) for action in self.game.legal_actions(self.state)]
         if legal:
-            self.console.print(Text.assemble("a move: ", (" ".join(legal), "bold")), soft_wrap=True)
+            moves = Table.grid(padding=(0, 1))
+            moves.add_row("a move:", Text(" ".join(legal), "bold"))
+            self.console.print(moves)
         for word, meaning in COMMANDS.items():
             self.console.print(Text.assemble((f"{word:<8}", "bold"), meaning))
 

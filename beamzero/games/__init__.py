@@ -1,6 +1,7 @@
 """The games, and how a text names one.
 
 - ``connect_four``, ``connect_four:rows=7,columns=8``: a game of this package, with parameters;
+- ``pgx:go_9x9``: a game of the pgx library, of two players with open information and without dice;
 - ``mygame.py:MyGame``, ``mygame.py:MyGame,size=5``: a class in a file of yours;
 - a name that an installed package offers through the entry point ``beamzero.games``.
 """
@@ -16,14 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from beamzero.errors import BadInput
+from beamzero.games.checkers import Checkers
+from beamzero.games.chess import Chess, Chess6x6
 from beamzero.games.connect_four import ConnectFour
 from beamzero.games.game import CHANCE, Game, State
+from beamzero.games.kalah import Kalah
+from beamzero.games.othello import Othello
+from beamzero.games.pgx_games import PGX_GAMES, find_pgx_game
 from beamzero.games.tic_tac_toe import TicTacToe
+from beamzero.games.togyzkumalak import Togyzkumalak
 from beamzero.spec import field_types, parse, parse_options, unknown
 
 __all__ = ["CHANCE", "GAMES", "Game", "State", "make_game"]
 
-GAMES: dict[str, type[Game]] = {game.name: game for game in (TicTacToe, ConnectFour)}
+GAMES: dict[str, type[Game]] = {
+    game.name: game for game in (TicTacToe, ConnectFour, Othello, Checkers, Kalah, Togyzkumalak, Chess6x6, Chess)
+}
 """The games of this package, in the order in which `beamzero games` lists them."""
 
 
@@ -45,6 +54,10 @@ def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
         if len(arguments) != 1:
             raise BadInput(f"name the class in {head!r} as {head}:ClassName")
         kind = _load_class(Path(head).resolve(), arguments[0])
+    elif head == "pgx":
+        if len(arguments) != 1:
+            raise BadInput(f"name a game of pgx as pgx:NAME (there are: {', '.join(PGX_GAMES)})")
+        kind = find_pgx_game(arguments[0])
     elif arguments:
         raise BadInput(f"cannot read {arguments[0]!r} after {head!r}: write {head}:parameter=value")
     elif head in GAMES:
@@ -52,7 +65,7 @@ def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
     else:
         offered = {point.name: point for point in importlib.metadata.entry_points(group="beamzero.games")}
         if head not in offered:
-            raise unknown("game", head, {*GAMES, *offered})
+            raise unknown("game", head, {*GAMES, *offered, *(f"pgx:{name}" for name in PGX_GAMES)})
         try:
             kind = _checked(offered[head].load(), head)
         except (ImportError, AttributeError) as error:

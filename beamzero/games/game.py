@@ -193,10 +193,18 @@ class Game(abc.ABC):
 
         - ``grid``: `rows`, `columns`, and `cells`, a list of rows, the bottom one first. Stones are 0 for none, 1 for
           the first side's, 2 for the second's. Pieces of several kinds are texts, "" for none, and `pieces` says of
-          each text its `glyph` and the `side` that owns it. `checkered` squares alternate.
+          each text its `glyph` and the `side` that owns it. `checkered` squares alternate, the bottom left one dark.
+          `look` is what the board is made of: "blue", "felt" or "wood". Rows are numbered, columns have letters; where
+          players do otherwise, `letters` are those of the columns, `names` a text for each square, laid out as `cells`,
+          and `top_first` says that the first row is at the top. The rows of a `slanted` board stand half a square to
+          the right of those below them.
         - ``sowing``: `houses`, two lists of counts, each side's from its own left; `stores`, two counts; `marked`, a
           list of [side, house] to point out.
         - ``text``: `text`, as `show` gives it.
+
+        Any kind may add `sides`, what players call the two, such as ["White", "Black"], which are then drawn in these
+        colours; `turn`, true where players sit opposite each other, so that the second side sees the board turned round
+        (the view itself is never turned); and `note`, a line to stand below the board.
         """
         return {"kind": "text", "text": self.show(state, seat)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -10,17 +10,24 @@ STONES = ("·", "X", "O")
 """An empty square, a stone of the first side, one of the second."""
 
 
-def draw(cells: Sequence[Sequence[int]]) -> str:
-    """Rows of cells (0 empty, 1 first side, 2 second side; the bottom row first) as text with coordinates."""
-    columns = len(cells[0])
-    width = len(str(len(cells)))
-    lines = [
-        f"{row + 1:>{width}}  {' '.join(STONES[cell] for cell in cells[row])}" for row in reversed(range(len(cells)))
-    ]
-    lines.append(" " * (width + 2) + " ".join(LETTERS[:columns]))
-    return "\n".join(lines)
+def draw(cells: Sequence[Sequence[int | str]], turned: bool = False) -> str:
+    """Rows of cells, the bottom row first, as text with coordinates; `turned`, as the second side sees them.
+
+    Cells are stones (0 empty, 1 first side, 2 second side) or the texts of pieces, "" for none.
+    """
+    rows, columns = range(len(cells)), range(len(cells[0]))
+    from_top, from_left = (rows, columns[::-1]) if turned else (rows[::-1], columns)
+    margin = len(str(len(cells)))
+    signs = [[STONES[cell] if isinstance(cell, int) else cell or STONES[0] for cell in row] for row in cells]
+    width = max(len(sign) for row in signs for sign in row)
+
+    def line(head: str, texts: Iterable[str]) -> str:
+        return f"{head:>{margin}}  {' '.join(f'{text:<{width}}' for text in texts)}".rstrip()
+
+    lines = [line(str(row + 1), (signs[row][column] for column in from_left)) for row in from_top]
+    return "\n".join([*lines, line("", (LETTERS[column] for column in from_left))])
 
 
-def view(cells: Sequence[Sequence[int]], **more: Any) -> dict[str, Any]:
-    """The JSON of a grid: kind, size and cells, bottom row first."""
+def view(cells: Sequence[Sequence[int | str]], **more: Any) -> dict[str, Any]:
+    """The JSON of a grid: kind, size and cells, bottom row first; `more` as `Game.view` lists it."""
     return {"kind": "grid", "rows": len(cells), "columns": len(cells[0]), "cells": [list(row) for row in cells], **more}

@@ -7,9 +7,11 @@ import dataclasses
 import functools
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from beamzero.games import Game, State
+from beamzero.search.cores import searches_at_once, side_by_side
 from beamzero.search.evaluator import Evaluator, Search, SearchResult
 from beamzero.search.packing import apply_in_chunks, pack
 
@@ -48,7 +50,13 @@ class SearchPlayer(Player):
         return _think(self.game, self.search, self.evaluator, states, key)
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        return _choose(self.game, self.search, self.evaluator, states, turn, key)
+        parts = searches_at_once()
+
+        def choose_some(part: int) -> Array:
+            return _choose(self.game, self.search, parts, self.evaluator, states, turn, key, jnp.int32(part))
+
+        # Zeros in the rows of the other parts, so that they add up.
+        return functools.reduce(jnp.add, side_by_side(choose_some, range(parts)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -56,10 +64,25 @@ def _think(game: Game, search: Search, evaluator: Evaluator, states: State, key:
     return search(game, evaluator, states, key)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _choose(game: Game, search: Search, evaluator: Evaluator, states: State, turn: Array, key: Array) -> Array:
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _choose(
+    game: Game,
+    search: Search,
+    parts: int,
+    evaluator: Evaluator,
+    states: State,
+    turn: Array,
+    key: Array,
+    part: Array,
+) -> Array:
+    """int32 [B]: the moves of one of `parts` programs that share the rows, and zeros elsewhere.
+
+    The rows are shared by chunks, each with a random key of its own, so that moves do not depend on `parts`.
+    """
+
     def answer(states: State, number: Array) -> Array:
         return search(game, evaluator, states, jax.random.fold_in(key, number)).action
 
     places, count = pack(turn)
-    return apply_in_chunks(answer, states, places, count, chunk=max(1, -(-turn.shape[0] // 8)))
+    chunk = max(1, -(-turn.shape[0] // 8))
+    return apply_in_chunks(answer, states, places, count, chunk, start=part, every=parts)[0]

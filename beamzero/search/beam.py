@@ -28,7 +28,8 @@ from jax import Array, lax
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.game import keep_if
-from beamzero.search.evaluator import Evaluator, SearchResult, choose_best, side_sign, spread
+from beamzero.search.children import best_child, listed_moves, value_children
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, scores_of_moves, side_sign
 from beamzero.search.packing import apply_packed
 
 MOST_EXPANSIONS = 100_000
@@ -50,6 +51,7 @@ class Tree(NamedTuple):
     next_slot: Array  # int32 [B] the node to expand next; -1 for the root
     open: Array  # bool [B] whether there is a node to expand next
     evaluations: Array  # int32 [B] how often V and Q were asked
+    ran: Array  # int32 [] positions that V and Q were run on to answer that, padding included
     done: Array  # int32 [] expansions made so far
 
 
@@ -97,6 +99,7 @@ class BeamSearch:
             next_slot=jnp.full(batch, -1, jnp.int32),
             open=~over if wanted is None else wanted & ~over,
             evaluations=jnp.zeros(batch, jnp.int32),
+            ran=jnp.int32(0),
             done=jnp.int32(0),
         )
 
@@ -112,25 +115,19 @@ class BeamSearch:
     def _expand(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
         """Make the children of each root's next node."""
         node, depth = _next_node(game, tree)
-        batch, width = depth.shape[0], game.max_moves
-        moves, count = jax.vmap(game.moves)(node)  # [B, K], [B]
-        count = jnp.where(tree.open, count, 0)
-        listed = jnp.arange(width, dtype=jnp.int32)[None] < count[:, None]
-        children = jax.vmap(jax.vmap(game.step, (None, 0)))(node, moves)  # [B, K, ...]
-        flat = jax.tree.map(lambda x: x.reshape(batch * width, *x.shape[2:]), children)
-        over = jax.vmap(game.over)(flat).reshape(batch, width) & listed
-        ask_value = listed & ~over
+        width = game.max_moves
+        moves, count, listed = listed_moves(game, node, tree.open)
+        children = value_children(game, evaluator, node, moves, listed)
+        ask_value = listed & ~children.over
         may_open = ask_value & (depth < (self.depth - 1 if self.strict else self.depth))[:, None]
         # The root's children come first whatever Q says, and what no expansion is left for needs no priority.
         waiting = jnp.sum(tree.priority[:, :width] == jnp.inf, axis=1, dtype=jnp.int32)
         ask_scores = jnp.any(may_open, axis=1) & (depth > 0) & (self.expand - 1 - tree.done > waiting)
-
-        value = apply_packed(lambda rows, _: evaluator.value(rows), flat, ask_value.reshape(-1))
-        value = jnp.where(over.reshape(-1), jax.vmap(game.score)(flat), side_sign(game, flat) * value)
         # Nearly every root asks, until nearly none does.
-        scores = apply_packed(lambda rows, _: evaluator.scores(rows), node, ask_scores, eighths=(1, 8))
-        priority = jnp.where((depth == 0)[:, None], jnp.inf, jnp.take_along_axis(scores, moves, axis=1))
-        priority = jnp.where(may_open, priority, -jnp.inf)
+        scores, ran = apply_packed(
+            lambda rows, _: scores_of_moves(evaluator, *rows), (node, moves), ask_scores, eighths=(1, 8)
+        )
+        priority = jnp.where(may_open, jnp.where((depth == 0)[:, None], jnp.inf, scores), -jnp.inf)
         asked = jnp.sum(ask_value, axis=1, dtype=jnp.int32) + ask_scores.astype(jnp.int32)
 
         def write_node(array: Array, node: Array) -> Array:
@@ -146,29 +143,27 @@ class BeamSearch:
             sign=write_node(tree.sign, side_sign(game, node)),
             children=write_node(tree.children, count),
             action=write_children(tree.action, moves),
-            value=write_children(tree.value, value.reshape(batch, width)),
-            over=write_children(tree.over, over),
+            value=write_children(tree.value, children.value),
+            over=write_children(tree.over, children.over),
             priority=write_children(tree.priority, priority),
             highest=write_node(tree.highest, jnp.max(priority, axis=1)),
             evaluations=tree.evaluations + asked,
+            ran=tree.ran + children.ran + ran,
             done=tree.done + 1,
         )
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
         """What the trees say about their roots' moves so far."""
+        nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
+        return choose_move(game, self.root_moves(game, tree), nodes, key)
+
+    def root_moves(self, game: Game, tree: Tree) -> RootMoves:
+        """The same as far as it needs no choice: the value of each move."""
         value, proven = back_up(game, tree)
         width = game.max_moves
-        moves, count, sign = tree.action[:, :width], tree.children[:, 0], tree.sign[:, :1]
-        values = spread(moves, count, sign * value[:, :width], game.num_actions, -np.inf)
-        action, policy = choose_best(values, key)
-        return SearchResult(
-            action=action,
-            values=values,
-            policy=policy,
-            value=jnp.max(values, axis=1),
-            nodes=1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32),
-            proven=spread(moves, count, proven[:, :width], game.num_actions, False),
-        )
+        listed = jnp.arange(width, dtype=jnp.int32)[None] < tree.children[:, :1]
+        values = jnp.where(listed, tree.sign[:, :1] * value[:, :width], -jnp.inf)
+        return RootMoves(tree.action[:, :width], listed, values, listed & proven[:, :width])
 
 
 def _next_node(game: Game, tree: Tree) -> tuple[State, Array]:
@@ -237,18 +232,6 @@ def back_up(game: Game, tree: Tree) -> tuple[Array, Array]:
         return value.at[rows, place].set(best, mode="drop"), proven.at[rows, place].set(certain, mode="drop")
 
     return lax.fori_loop(0, tree.done - 1, body, (tree.value, tree.over))
-
-
-def best_child(value: Array, proven: Array, count: Array, sign: Array) -> tuple[Array, Array]:
-    """The best of K children for the side to move, as a value for side 0, and whether it is proven.
-
-    It is when every child is, or when a proven child already scores all there is to win.
-    """
-    listed = jnp.arange(value.shape[1], dtype=jnp.int32)[None] < count[:, None]
-    own = jnp.where(listed, sign[:, None] * value, -jnp.inf)
-    best = jnp.max(own, axis=1)
-    won = jnp.any(proven & (own == 1.0), axis=1)
-    return sign * best, won | jnp.all(proven | ~listed, axis=1)
 
 
 _back_up = jax.jit(back_up, static_argnums=0)

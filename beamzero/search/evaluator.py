@@ -68,9 +68,36 @@ def choose_best(values: Array, key: Array) -> tuple[Array, Array]:
     return action, share / jnp.sum(share, axis=1, keepdims=True)
 
 
-def legal_moves(game: Game, states: State) -> Array:
-    """bool [B, A]: the legal actions of a batch of states."""
-    return jax.vmap(game.legal)(states)
+class RootMoves(NamedTuple):
+    """What a search knows about the moves of B roots, in K slots."""
+
+    moves: Array  # int32 [B, K]
+    listed: Array  # bool [B, K] which slots hold a move
+    values: Array  # float32 [B, K] for the side to move; -inf in empty slots
+    proven: Array  # bool [B, K]
+
+
+def choose_move(game: Game, roots: RootMoves, nodes: Array, key: Array) -> SearchResult:
+    """The result of a search that saw `nodes` [B] positions: one of the best moves, and all numbers by action."""
+    moves, listed, values, proven = roots
+    slot, policy = choose_best(values, key)
+
+    def by_action(numbers: Array, fill: float) -> Array:
+        return spread(moves, listed, numbers, game.num_actions, fill)
+
+    return SearchResult(
+        action=jnp.take_along_axis(moves, slot[:, None], axis=1)[:, 0],
+        values=by_action(values, -jnp.inf),
+        policy=by_action(policy, 0.0),
+        value=jnp.max(values, axis=1),
+        nodes=nodes,
+        proven=by_action(proven, False),
+    )
+
+
+def scores_of_moves(evaluator: Evaluator, states: State, moves: Array) -> Array:
+    """float32 [B, K]: what the evaluator says of `moves` [B, K]; anything where a slot holds none."""
+    return jnp.take_along_axis(evaluator.scores(states), moves, axis=1)
 
 
 def side_sign(game: Game, states: State) -> Array:
@@ -78,9 +105,8 @@ def side_sign(game: Game, states: State) -> Array:
     return (1 - 2 * jax.vmap(game.player)(states)).astype(jnp.float32)
 
 
-def spread(moves: Array, count: Array, values: Array, num_actions: int, fill: float) -> Array:
-    """Values [B, K] of packed moves, laid out by action: [B, A], `fill` where there is no move."""
-    listed = jnp.arange(moves.shape[1], dtype=jnp.int32)[None] < count[:, None]
+def spread(moves: Array, listed: Array, values: Array, num_actions: int, fill: float) -> Array:
+    """Values [B, K] of moves, laid out by action: [B, A], `fill` where no slot that is `listed` [B, K] has the move."""
     places = jnp.where(listed, moves, num_actions)
     rows = jnp.arange(moves.shape[0], dtype=jnp.int32)[:, None]
     return jnp.full((moves.shape[0], num_actions), fill, values.dtype).at[rows, places].set(values, mode="drop")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array, lax
+from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.search.evaluator import Evaluator, SearchResult, choose_best, spread
-
-_LEAVES_AT_ONCE = 2**12
-"""Larger trees are walked one move of the root at a time, to bound the memory."""
+from beamzero.search.children import best_child, listed_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
+from beamzero.search.packing import apply_in_chunks, chunk_rows, pack, take_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,47 +27,51 @@ class Lookahead:
             raise BadInput(f"lookahead depth is {self.depth}, but must be 1 to 4")
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        values, proven, nodes = jax.vmap(lambda state: self._root(game, state))(states)
-        action, policy = choose_best(values, key)
-        return SearchResult(action, values, policy, jnp.max(values, axis=1), nodes, proven)
-
-    def _root(self, game: Game, state: State) -> tuple[Array, Array, Array]:
-        """float32 [A], bool [A], int32 []: each move's value for the mover, which are proven, and positions seen."""
-        moves, count = game.moves(state)
-
-        def child(move: Array) -> tuple[Array, Array, Array]:
-            return _solve(game, game.step(state, move), self.depth - 1)
-
-        if game.max_moves**self.depth <= _LEAVES_AT_ONCE:
-            values, proven, nodes = jax.vmap(child)(moves)
-        else:
-            values, proven, nodes = lax.map(child, moves)
-        listed = jnp.arange(game.max_moves, dtype=jnp.int32) < count
-        values = (1 - 2 * game.player(state)).astype(jnp.float32) * values
-        by_action = [
-            spread(moves[None], count[None], part[None], game.num_actions, fill)[0]
-            for part, fill in ((values, -jnp.inf), (proven, False))
-        ]
-        return by_action[0], by_action[1], 1 + jnp.sum(jnp.where(listed, nodes, 0))
+        moves, _, listed = listed_moves(game, states)
+        found = _solve_children(game, states, moves, listed, self.depth - 1)
+        values = jnp.where(listed, side_sign(game, states)[:, None] * found.value, -jnp.inf)
+        nodes = 1 + jnp.sum(found.nodes, axis=1, dtype=jnp.int32)
+        return choose_move(game, RootMoves(moves, listed, values, found.proven), nodes, key)
 
 
-def _solve(game: Game, state: State, depth: int) -> tuple[Array, Array, Array]:
-    """float32 [], bool [], int32 []: the value for side 0 with `depth` more plies, if it is proven, positions seen.
+class Solved(NamedTuple):
+    """What a search of some plies says of positions."""
 
-    What lies beyond the depth counts 0.
-    """
-    over, score = game.over(state), game.score(state)
+    value: Array  # float32, for side 0; what lies beyond the depth counts 0
+    proven: Array  # bool
+    nodes: Array  # int32, positions seen
+
+
+def _solve(game: Game, states: State, real: Array, depth: int) -> Solved:
+    """[B] positions with `depth` more plies; those where `real` [B] is false cost nothing and may be anything."""
+    over, score = jax.vmap(game.over)(states), jax.vmap(game.score)(states)
     if depth == 0:
-        return score, over, jnp.int32(1)
-    moves, count = game.moves(state)
-    sign = (1 - 2 * game.player(state)).astype(jnp.float32)
-    values, proven, nodes = jax.vmap(lambda move: _solve(game, game.step(state, move), depth - 1))(moves)
-    listed = jnp.arange(game.max_moves, dtype=jnp.int32) < count
-    own = jnp.where(listed, sign * values, -jnp.inf)
-    certain = jnp.any(proven & (own == 1.0)) | jnp.all(proven | ~listed)
-    seen = 1 + jnp.sum(jnp.where(listed, nodes, 0))
-    return (
-        jnp.where(over, score, sign * jnp.max(own)),
-        over | certain,
-        jnp.where(over, 1, seen).astype(jnp.int32),
+        return Solved(score, over, jnp.ones(over.shape, jnp.int32))
+    moves, count, listed = listed_moves(game, states, wanted=real & ~over)
+    found = _solve_children(game, states, moves, listed, depth - 1)
+    best, certain = best_child(found.value, found.proven, count, side_sign(game, states))
+    return Solved(
+        value=jnp.where(over, score, best),
+        proven=over | certain,
+        nodes=1 + jnp.sum(found.nodes, axis=1, dtype=jnp.int32),
     )
+
+
+def _solve_children(game: Game, states: State, moves: Array, listed: Array, depth: int) -> Solved:
+    """[B, K]: the children by `moves` where `listed`, zeros elsewhere.
+
+    The real moves of the batch are packed together and done in chunks, each down to its leaves before the next begins,
+    so that memory holds no more than one chunk for each ply.
+    """
+    size, width = listed.size, game.max_moves
+    places, total = pack(listed.reshape(-1))
+    chunk = chunk_rows(size)
+
+    def solve_some(rows: tuple[Array, Array], number: Array) -> Solved:
+        parent, move = rows
+        real = number * chunk + jnp.arange(parent.shape[0], dtype=jnp.int32) < total
+        return _solve(game, jax.vmap(game.step)(take_rows(states, parent), move), real, depth)
+
+    rows = jnp.arange(size, dtype=jnp.int32) // width, moves.reshape(-1)
+    found, _ = apply_in_chunks(solve_some, rows, places, total, chunk)
+    return jax.tree.map(lambda x: x.reshape(listed.shape), found)

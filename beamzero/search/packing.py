@@ -17,6 +17,9 @@ from jax import Array, lax
 Rows = Any
 """A pytree of arrays that share their first axis."""
 
+_CHUNKS = {"cpu": (2**3, 2**9), "gpu": (2**12, 2**15)}
+"""The fewest and the most rows of a chunk. What a CPU's cache holds; what makes the host's part small on a GPU."""
+
 
 def pack(mask: Array) -> tuple[Array, Array]:
     """int32 [N], int32 []: the places of the true entries of `mask` [N] in rising order, then N; and their number."""
@@ -29,48 +32,74 @@ def pack(mask: Array) -> tuple[Array, Array]:
 
 def take_rows(rows: Rows, places: Array) -> Rows:
     """`rows` at `places`; a place past the end gives the last row."""
-    return jax.tree.map(lambda x: x.at[places].get(mode="clip"), rows)
+    return jax.tree.map(lambda x: jnp.asarray(x).at[places].get(mode="clip"), rows)
+
+
+def chunk_rows(size: int) -> int:
+    """How many of `size` rows to do at a time where an unknown share of them counts.
+
+    The last chunk is half empty on average, so chunks are small beside what may count: even where only an eighth of all
+    rows do, four fifths of the work is of use.
+    """
+    fewest, most = _CHUNKS["gpu" if jax.default_backend() == "gpu" else "cpu"]
+    return min(size, most, max(fewest, -(-size // 16)))
 
 
 def apply_packed(
-    function: Callable[[Rows, Array], Rows], rows: Rows, mask: Array, eighths: tuple[int, ...] = (1, 6, 7, 8)
-) -> Rows:
-    """``function(rows, 0)`` where `mask` [N] holds and zeros elsewhere, computed on packed rows.
+    function: Callable[[Rows, Array], Rows],
+    rows: Rows,
+    mask: Array,
+    eighths: tuple[int, ...] | None = (1, 6, 7, 8),
+) -> tuple[Rows, Array]:
+    """``function(rows, 0)`` where `mask` [N] holds and zeros elsewhere; and how many rows it ran on, padding included.
 
     `function` maps rows and the number of a chunk (for its random key, if it draws) to rows of results, each row on
     its own.
 
-    A CPU works through the packed rows in chunks of N/16. On a GPU each chunk would cost a look at the loop's condition
-    from the host, so there the packed rows are done at once, in the smallest of a few sizes that holds them: `eighths`
-    of N, the last of them 8. Each size is compiled, so there should be few.
+    A CPU works through the packed rows in chunks of at most N/16. On a GPU each chunk costs a look at the loop's
+    condition from the host, so there the packed rows are done at once, in the smallest of a few sizes that holds them:
+    `eighths` of N, the last of them 8. Each size is compiled, so there should be few. Where no few sizes would fit what
+    may count, `eighths` is None, and a GPU works in chunks too.
     """
     size = mask.shape[0]
     places, count = pack(mask)
-    if jax.default_backend() == "gpu":
+    if jax.default_backend() == "gpu" and eighths is not None:
         return _apply_once(function, rows, places, count, sorted({0, *(-(-size * part // 8) for part in eighths)}))
-    return apply_in_chunks(function, rows, places, count, max(1, -(-size // 16)))
+    return apply_in_chunks(function, rows, places, count, chunk_rows(size))
 
 
 def apply_in_chunks(
-    function: Callable[[Rows, Array], Rows], rows: Rows, places: Array, count: Array, chunk: int
-) -> Rows:
-    """The rows at the first `count` of `places`, `chunk` of them at a time: ``ceil(count / chunk)`` calls."""
+    function: Callable[[Rows, Array], Rows],
+    rows: Rows,
+    places: Array,
+    count: Array,
+    chunk: int,
+    start: Array | int = 0,
+    every: int = 1,
+) -> tuple[Rows, Array]:
+    """The rows at the first `count` of `places`, `chunk` of them at a time: ``ceil(count / chunk)`` calls.
+
+    Of the chunks, only each `every`-th from number `start` on: so that several programs can share them.
+    """
     size = places.shape[0]
     places = jnp.pad(places, (0, chunk), constant_values=size)
     empty = _no_results(function, rows, size)
 
-    def body(carry: tuple[Array, Rows]) -> tuple[Array, Rows]:
-        number, results = carry
+    def body(carry: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
+        number, results, ran = carry
         here = lax.dynamic_slice(places, (number * chunk,), (chunk,))
         answers = function(take_rows(rows, here), number)
-        return number + 1, jax.tree.map(lambda r, a: r.at[here].set(a, mode="drop"), results, answers)
+        results = jax.tree.map(lambda r, a: r.at[here].set(a, mode="drop"), results, answers)
+        return number + every, results, ran + chunk
 
-    return lax.while_loop(lambda carry: carry[0] * chunk < count, body, (jnp.int32(0), empty))[1]
+    first = jnp.int32(start), empty, jnp.int32(0)
+    _, results, ran = lax.while_loop(lambda carry: carry[0] * chunk < count, body, first)
+    return results, ran
 
 
 def _apply_once(
     function: Callable[[Rows, Array], Rows], rows: Rows, places: Array, count: Array, sizes: list[int]
-) -> Rows:
+) -> tuple[Rows, Array]:
     """The rows at the first `count` of `places`, in one call on the smallest of `sizes` that is enough."""
     empty = _no_results(function, rows, places.shape[0])
 
@@ -82,8 +111,9 @@ def _apply_once(
 
         return run if size else lambda places: empty
 
-    enough = jnp.searchsorted(jnp.array(sizes, jnp.int32), count, side="left").astype(jnp.int32)
-    return lax.switch(enough, [branch(size) for size in sizes], places)
+    there_are = jnp.array(sizes, jnp.int32)
+    enough = jnp.searchsorted(there_are, count, side="left").astype(jnp.int32)
+    return lax.switch(enough, [branch(size) for size in sizes], places), there_are[enough]
 
 
 def _no_results(function: Callable[[Rows, Array], Rows], rows: Rows, size: int) -> Rows:

@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.games import Game, State
+from beamzero.search.packing import pack, take_rows
 
 _CHUNK = 4096
 
@@ -25,37 +26,49 @@ def perft(
     if state is None:
         state = game.init(jax.random.key(0))
     totals = np.zeros(depth, np.int64)
-    _count(game, jax.tree.map(lambda x: np.asarray(x)[None], state), 0, totals, progress)
+    first = jax.tree.map(lambda x: jnp.broadcast_to(x, (_CHUNK, *jnp.shape(x))), state)
+    _count(game, first, 1, 0, totals, progress)
     return [int(total) for total in totals]
 
 
-def _count(game: Game, states: State, ply: int, totals: np.ndarray, progress: Callable[[int], None] | None) -> None:
-    """Add the lines below `states` to `totals`, chunk by chunk and depth first, so that memory stays small."""
-    size = jax.tree.leaves(states)[0].shape[0]
-    for first in range(0, size, _CHUNK):
-        part = jax.tree.map(lambda x: x[first : first + _CHUNK], states)
-        real = jax.tree.leaves(part)[0].shape[0]
-        part = jax.tree.map(lambda x: np.pad(x, ((0, _CHUNK - real), *[(0, 0)] * (x.ndim - 1)), mode="edge"), part)
-        if ply == len(totals) - 1:
-            totals[ply] += int(np.sum(np.asarray(_counts(game, part))[:real], dtype=np.int64))
-        else:
-            children, listed = jax.device_get(_children(game, part))
-            listed = listed & (np.arange(_CHUNK) < real)[:, None]
-            children = jax.tree.map(lambda x: x[listed], children)
-            totals[ply] += int(np.count_nonzero(listed))
-            _count(game, children, ply + 1, totals, progress)
-        if progress is not None:
-            progress(int(totals.sum()))
+def _count(
+    game: Game, states: State, real: int, ply: int, totals: np.ndarray, progress: Callable[[int], None] | None
+) -> None:
+    """Add the lines below the first `real` of `states` to `totals`, depth first, so that memory stays small."""
+    if ply == len(totals) - 1:
+        totals[ply] += int(_count_children(game, states, jnp.int32(real)))
+    else:
+        moves, places, count = _list_children(game, states, jnp.int32(real))
+        totals[ply] += int(count)
+        for first in range(0, int(count), _CHUNK):
+            children = _make_children(game, states, moves, places, jnp.int32(first))
+            _count(game, children, min(_CHUNK, int(count) - first), ply + 1, totals, progress)
+    if progress is not None:
+        progress(int(totals.sum()))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _counts(game: Game, states: State) -> Array:
-    return jnp.where(jax.vmap(game.over)(states), 0, jax.vmap(game.moves)(states)[1])
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _children(game: Game, states: State) -> tuple[State, Array]:
+def _moves(game: Game, states: State, real: Array) -> tuple[Array, Array]:
     moves, count = jax.vmap(game.moves)(states)
-    count = jnp.where(jax.vmap(game.over)(states), 0, count)
+    goes_on = ~jax.vmap(game.over)(states) & (jnp.arange(_CHUNK, dtype=jnp.int32) < real)
+    return moves, jnp.where(goes_on, count, 0)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _count_children(game: Game, states: State, real: Array) -> Array:
+    return jnp.sum(_moves(game, states, real)[1])
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _list_children(game: Game, states: State, real: Array) -> tuple[Array, Array, Array]:
+    """The moves [CHUNK, K]; the places of real ones among them, packed and padded to whole chunks; how many."""
+    moves, count = _moves(game, states, real)
     listed = jnp.arange(game.max_moves, dtype=jnp.int32)[None] < count[:, None]
-    return jax.vmap(jax.vmap(game.step, (None, 0)))(states, moves), listed
+    places, total = pack(listed.reshape(-1))
+    return moves, jnp.pad(places, (0, _CHUNK)), total
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _make_children(game: Game, states: State, moves: Array, places: Array, first: Array) -> State:
+    """CHUNK children, from the one numbered `first` on."""
+    here = jax.lax.dynamic_slice(places, (first,), (_CHUNK,))
+    return jax.vmap(game.step)(take_rows(states, here // game.max_moves), take_rows(moves.reshape(-1), here))

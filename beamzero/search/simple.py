@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from beamzero.games import Game, State
-from beamzero.search.evaluator import Evaluator, SearchResult, choose_best, legal_moves
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, scores_of_moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,8 +18,17 @@ class AnyMove:
     """Every legal move with the same probability."""
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        legal = legal_moves(game, states)
-        return _without_search(jnp.where(legal, 0.0, -jnp.inf), key)
+        legal = jax.vmap(game.legal)(states)
+        share = legal.astype(jnp.float32)
+        batch = legal.shape[0]
+        return SearchResult(
+            action=random_moves(game, states, key),
+            values=jnp.where(legal, 0.0, -jnp.inf),
+            policy=share / jnp.sum(share, axis=1, keepdims=True),
+            value=jnp.zeros(batch, jnp.float32),
+            nodes=jnp.ones(batch, jnp.int32),
+            proven=jnp.zeros(legal.shape, jnp.bool_),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,17 +36,13 @@ class OneLook:
     """The highest of the evaluator's scores, asked once: the PROBS agent without a search."""
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        legal = legal_moves(game, states)
-        return _without_search(jnp.where(legal, evaluator.scores(states), -jnp.inf), key)
+        moves, _, listed = listed_moves(game, states)
+        values = jnp.where(listed, scores_of_moves(evaluator, states, moves), -jnp.inf)
+        roots = RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_))
+        return choose_move(game, roots, jnp.ones(listed.shape[0], jnp.int32), key)
 
 
-def _without_search(values: Array, key: Array) -> SearchResult:
-    action, policy = choose_best(values, key)
-    return SearchResult(
-        action=action,
-        values=values,
-        policy=policy,
-        value=jnp.max(values, axis=1),
-        nodes=jnp.ones(values.shape[0], jnp.int32),
-        proven=jnp.zeros(values.shape, jnp.bool_),
-    )
+def random_moves(game: Game, states: State, key: Array) -> Array:
+    """int32 [B]: a legal move in each state, all equally likely."""
+    batch = jax.tree.leaves(states)[0].shape[0]
+    return jax.vmap(game.pick)(states, jax.random.uniform(key, (batch,)))

@@ -46,7 +46,7 @@ class ProbsSettings:
     noise: float = 0.25
     """epsilon: the share of Dirichlet noise in self-play's move probabilities."""
     noise_alpha: float = 0.5
-    """alpha of the Dirichlet noise."""
+    """alpha of that noise. As it is drawn anew for each move, all moves are alike to it, and alpha changes no game."""
 
     expand: int = 10
     """E: nodes that the beam search expands."""

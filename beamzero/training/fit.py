@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from beamzero.games import State
 from beamzero.nets import Net, Weights
+from beamzero.search.evaluator import spread
 from beamzero.search.packing import take_rows
 
 _OPTIMIZER = optax.scale_by_adam()
@@ -47,7 +48,8 @@ class QRows(NamedTuple):
     """What Q learns from."""
 
     states: State  # [N, ...]
-    values: Array  # float32 [N, A] the search's value of each legal move, -inf elsewhere
+    moves: Array  # int32 [N, K] the legal moves
+    values: Array  # float32 [N, K] the search's value of each; -inf in empty slots
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +75,8 @@ class QLoss:
     symmetry: bool
 
     def __call__(self, weights: Weights, rows: QRows, real: Array, key: Array) -> Array:
-        observations, values = _observe(self.net, self.symmetry, rows.states, rows.values, key)
+        values = spread(rows.moves, jnp.isfinite(rows.values), rows.values, self.net.game.num_actions, -jnp.inf)
+        observations, values = _observe(self.net, self.symmetry, rows.states, values, key)
         legal = jnp.isfinite(values) & real[:, None]
         errors = jnp.square(self.net.on_observations(weights, observations) - jnp.where(legal, values, 0.0))
         return jnp.sum(jnp.where(legal, errors, 0.0)) / jnp.maximum(jnp.sum(legal, dtype=jnp.float32), 1.0)

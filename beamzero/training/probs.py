@@ -159,7 +159,6 @@ class Probs:
             max_turns=min(settings.max_turns, self.game.max_plies),
             temperature=settings.temperature,
             noise=settings.noise,
-            alpha=settings.noise_alpha,
             sampled_moves=settings.sampled_moves,
         )
 

@@ -1,4 +1,10 @@
-"""Games that a Q net plays against itself, thousands at once, on the device."""
+"""Games that a Q net plays against itself, thousands at once, on the device.
+
+The paper mixes softmax(Q) with noise from a Dirichlet distribution, drawn anew for each move. All that is done with
+such noise is to draw one move from it, and that makes every legal move equally likely, by symmetry, whatever alpha is.
+So games have the same law where the noise gives each of n moves 1/n, and Gamma numbers, which would take longer than
+the nets (in chess 0.5 s a turn for 1000 games on one core), need not be drawn.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +17,19 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from beamzero.games import Game, State
-from beamzero.search.evaluator import Evaluator, choose_best, legal_moves, side_sign
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, side_sign
 from beamzero.search.packing import apply_packed
 
 
 @dataclasses.dataclass(frozen=True)
 class SelfPlay:
-    """How games are played: softmax(Q / temperature), mixed with Dirichlet noise; greedy after `sampled_moves`."""
+    """How games are played: softmax(Q / temperature), mixed with noise; greedy after `sampled_moves`, if not 0."""
 
     games: int
     max_turns: int
     temperature: float
     noise: float
-    alpha: float
     sampled_moves: int
 
 
@@ -70,28 +76,21 @@ def choose_action(
     game: Game, settings: SelfPlay, evaluator: Evaluator, states: State, running: Array, turn: Array, key: Array
 ) -> Array:
     """int32 [G]: a move for each running game."""
-    noise_key, draw_key, tie_key = jax.random.split(key, 3)
-    legal = legal_moves(game, states)
-    scores = apply_packed(lambda rows, _: evaluator.scores(rows), states, running, eighths=(2, 8))
-    chances = move_probabilities(scores, legal, settings, noise_key)
-    sampled = jax.random.categorical(draw_key, jnp.log(chances), axis=1).astype(jnp.int32)
-    if settings.sampled_moves == 0:
-        return sampled
-    greedy, _ = choose_best(jnp.where(legal, scores, -jnp.inf), tie_key)
-    return jnp.where(turn < settings.sampled_moves, sampled, greedy)
+    draw_key, tie_key = jax.random.split(key)
+    moves, _, listed = listed_moves(game, states)
+    scores, _ = apply_packed(
+        lambda rows, _: scores_of_moves(evaluator, *rows), (states, moves), running, eighths=(2, 8)
+    )
+    scores = jnp.where(listed, scores, -jnp.inf)
+    slot = jax.random.categorical(draw_key, jnp.log(move_probabilities(scores, settings)), axis=1)
+    if settings.sampled_moves:
+        slot = jnp.where(turn < settings.sampled_moves, slot, choose_best(scores, tie_key)[0])
+    return jnp.take_along_axis(moves, slot[:, None], axis=1)[:, 0]
 
 
-def move_probabilities(scores: Array, legal: Array, settings: SelfPlay, key: Array) -> Array:
-    """float32 [G, A]: (1 - noise) softmax(scores / temperature) + noise Dirichlet(alpha), over the legal moves."""
-    policy = jax.nn.softmax(jnp.where(legal, scores / settings.temperature, -jnp.inf), axis=1)
-    if settings.noise == 0:
-        return policy
-    # Gamma numbers over their sum are Dirichlet; in logarithms, where even a tiny alpha leaves something to divide by.
-    noise = jax.nn.softmax(jnp.where(legal, _log_gammas(key, settings.alpha, legal.shape), -jnp.inf), axis=1)
-    return (1 - settings.noise) * policy + settings.noise * noise
-
-
-def _log_gammas(key: Array, alpha: float, shape: tuple[int, ...]) -> Array:
-    if alpha == 0.5:  # half the square of a normal number is Gamma(1/2): many times faster than the general way
-        return jnp.log(jnp.square(jax.random.normal(key, shape)) / 2)
-    return jax.random.loggamma(key, jnp.float32(alpha), shape)
+def move_probabilities(scores: Array, settings: SelfPlay) -> Array:
+    """float32 [G, K]: (1 - noise) softmax(scores / temperature) + noise / n, over the n slots that are not -inf."""
+    listed = scores > -jnp.inf
+    policy = jax.nn.softmax(scores / settings.temperature, axis=1)
+    even = jnp.where(listed, 1 / jnp.sum(listed, axis=1, keepdims=True, dtype=jnp.float32), 0.0)
+    return (1 - settings.noise) * policy + settings.noise * even

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +12,8 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.search.beam import BeamSearch
-from beamzero.search.evaluator import Evaluator
+from beamzero.search.cores import side_by_side
+from beamzero.search.evaluator import Evaluator, RootMoves
 from beamzero.search.packing import take_rows
 from beamzero.training.fit import QRows
 from beamzero.training.replay import Memory
@@ -29,37 +28,27 @@ def search_all(
     """
     size = int(memory.size)
     rows = jax.tree.leaves(memory.states)[0].shape[0]
-    values = np.full((rows + batch, game.num_actions), -np.inf, np.float32)
+    moves = np.zeros((rows + batch, game.max_moves), np.int32)
+    values = np.full((rows + batch, game.max_moves), -np.inf, np.float32)
     evaluations = 0
 
-    def search_from(first: int) -> tuple[Array, Array]:
-        found = _search_some(game, search, batch, evaluator, memory.states, jnp.int32(first), memory.size)
-        return jax.block_until_ready(found)
+    def search_from(first: int) -> tuple[RootMoves, Array]:
+        return _search_some(game, search, batch, evaluator, memory.states, jnp.int32(first), memory.size)
 
-    pool = ThreadPoolExecutor(searches_at_once())
-    try:
-        for first, (found, asked) in zip(
-            range(0, size, batch), pool.map(search_from, range(0, size, batch)), strict=True
-        ):
-            values[first : first + batch] = found
-            evaluations += int(asked)
-            progress(min(first + batch, size))
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return QRows(memory.states, jnp.asarray(values[:rows])), evaluations
-
-
-def searches_at_once() -> int:
-    """XLA runs one program of small steps on one core of a CPU, so as many batches are searched as there are cores."""
-    return (os.cpu_count() or 1) if jax.default_backend() == "cpu" else 1
+    starts = range(0, size, batch)
+    for first, (found, asked) in zip(starts, side_by_side(search_from, starts), strict=True):
+        moves[first : first + batch], values[first : first + batch] = found.moves, found.values
+        evaluations += int(asked)
+        progress(min(first + batch, size))
+    return QRows(memory.states, jnp.asarray(moves[:rows]), jnp.asarray(values[:rows])), evaluations
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _search_some(
     game: Game, search: BeamSearch, batch: int, evaluator: Evaluator, states: State, first: Array, size: Array
-) -> tuple[Array, Array]:
-    """float32 [batch, A], int32 []: the values of the states from row `first` on, and the number of evaluations."""
+) -> tuple[RootMoves, Array]:
+    """What the searches of the states from row `first` on found, `batch` of them; and the number of evaluations."""
     places = first + jnp.arange(batch, dtype=jnp.int32)
     tree = search.start(game, take_rows(states, places), wanted=places < size)
     tree = search.advance(game, evaluator, tree, search.expand)
-    return search.result(game, tree, jax.random.key(0)).values, jnp.sum(tree.evaluations)
+    return search.root_moves(game, tree), jnp.sum(tree.evaluations)

@@ -9,7 +9,7 @@ import jax
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.measure import play_moves
+from beamzero.cli.position import play_moves
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.analysis import LINE_PLIES, analyse
@@ -85,7 +85,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     status, out, err = run_main(capsys, "tic_tac_toe", "lookahead:2", "--moves", "a1,a3,b1", "--json")
     assert (status, err) == (0, "")
     result = json.loads(out)
-    assert result.keys() == {"game", "agent", "value", "best", "line", "nodes", "moves"}
+    assert result.keys() == {"game", "agent", "position", "value", "best", "line", "nodes", "moves"}
     assert (result["game"], result["agent"], result["best"]) == ("tic_tac_toe", "lookahead:2", "c1")
     assert result["line"][0] == "c1"
     assert all(row.keys() == {"move", "value", "policy", "proven"} for row in result["moves"])

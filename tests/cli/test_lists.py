@@ -32,13 +32,17 @@ def run_main(capsys, *words: str) -> str:
 
 
 def test_games(capsys):
-    rows = json.loads(run_main(capsys, "games", "--json"))["games"]
+    result = json.loads(run_main(capsys, "games", "--json"))
+    rows = result["games"]
+    assert "pgx:go_9x9" in result["pgx"]
     assert [row["name"] for row in rows] == list(GAMES)
     by_name = {row["name"]: row for row in rows}
     assert by_name["connect_four"]["parameters"] == {"rows": 6, "columns": 7, "length": 4}
     assert by_name["connect_four"]["actions"] == 7 and all(row["about"] for row in rows)
     text = run_main(capsys, "games")
-    assert all(name in text for name in GAMES) and "rows=6, columns=7, length=4" in " ".join(text.split())
+    assert all(name in text for name in [*GAMES, *result["pgx"]]) and "rows=6, columns=7, length=4" in " ".join(
+        text.split()
+    )
 
 
 def test_agents(capsys):

@@ -101,6 +101,7 @@ def test_a_game_that_the_person_wins():
         "game": "tic_tac_toe",
         "agent": "first_move",
         "side": "first",
+        "position": None,
         "moves": session.moves,
         "result": "win",
         "reason": "X has three in a row",
@@ -345,6 +346,157 @@ def test_a_game_that_draws_no_grid_shows_its_own_text_and_its_dice_are_thrown():
     assert [int(turn.state.die) for turn in again.turns] == [int(turn.state.die) for turn in session.turns]
 
 
+# --- a game in which a side may move again, with a notation for positions --------------------------------------------
+
+
+class AgainState(NamedTuple):
+    heap: Array  # int32 []
+    side: Array  # int32 []
+
+
+@dataclasses.dataclass(frozen=True)
+class Again(Game):
+    """Take 1, or take 2 and move again; whose turn it is when nothing is left wins."""
+
+    name: ClassVar[str] = "again"
+    num_actions = 2
+    max_moves = 2
+    max_plies = 12
+    observation_shape = (1,)
+
+    def init(self, key):
+        return AgainState(jnp.int32(12), jnp.int32(0))
+
+    def player(self, state):
+        return state.side
+
+    def legal(self, state):
+        return jnp.arange(1, 3) <= state.heap
+
+    def step(self, state, action):
+        return AgainState(state.heap - action - 1, jnp.where(action == 0, 1 - state.side, state.side))
+
+    def over(self, state):
+        return state.heap == 0
+
+    def score(self, state):
+        return jnp.where(self.over(state), 1 - 2 * state.side, 0).astype(jnp.float32)
+
+    def observe(self, state):
+        return state.heap[None].astype(jnp.float32)
+
+    def view(self, state, seat=0):
+        heap = int(state.heap)
+        return {"kind": "sowing", "houses": [[heap], [0]], "stores": [0, 0], "sides": ["South", "North"]}
+
+    def action_name(self, state, action):
+        return ("one", "two")[action]
+
+    def write_position(self, state):
+        return f"{int(state.heap)} {'sn'[int(state.side)]}"
+
+    def read_position(self, text):
+        heap, _, side = text.partition(" ")
+        if not heap.isdigit() or side not in ("s", "n"):
+            raise BadInput(f"again: {text!r} is no position: write the heap and s or n")
+        return AgainState(jnp.int32(int(heap)), jnp.int32("sn".index(side)))
+
+
+def test_a_side_that_moves_again_is_told_so():
+    session = played("two two one", game=Again())
+    assert [turn.side for turn in session.turns] == [0, 0, 0, 1]
+    assert said(session).count("South to move again") == 2 and said(session).count("North to move\n") == 1
+    session = played("two one", game=Again(), player=FirstMove(Again()))
+    assert "you are South, your move again" in said(session)
+    assert said(session).endswith("you are South, your move\n\n"), "after the other side's move it is a plain turn"
+
+
+def test_an_agent_that_moves_again_does_so_before_it_asks():
+    class Second(FirstMove):
+        def think(self, states, key):
+            result = super().think(states, key)
+            heap = int(states.heap[0])
+            return result._replace(action=jnp.array([1 if heap in (11, 9) else 0]))
+
+    session = played("one", game=Again(), player=Second(Again()))
+    assert session.moves == ["one", "two", "two", "one"]
+    assert said(session).count("North first_move plays two") == 2
+    last = said(session).split("plays one")[1]
+    assert "[ 6]" in last, "the mark shows what the whole turn changed"
+
+
+def test_the_board_marks_all_that_a_side_did_in_one_turn():
+    session = played("two two", game=Again())
+    assert int(session._before().heap) == 12
+    session.play(0)
+    assert int(session._before().heap) == 12, "the turn of the side that moved last"
+    session.play(0)
+    assert int(session._before().heap) == 7
+
+
+def test_undo_goes_back_to_the_last_decision_of_the_person():
+    session = sit_down(game=Again(), player=FirstMove(Again()))
+    session.set_up(["two", "two", "one", "one"])
+    heaps = []
+    while session.undo():
+        assert session.turns[-1].side == 0
+        heaps.append(int(session.state.heap))
+    assert heaps == [8, 10, 12]
+
+
+def test_a_game_begins_at_a_position_and_begins_there_again():
+    session = sit_down("two new", game=Again(), position="4 n")
+    session.run()
+    assert int(session.state.heap) == 4 and session.turns[0].side == 1
+    assert session.report()["position"] == "4 n"
+    session = sit_down("two two", game=Again(), position="4 n")
+    session.run()
+    assert session.over and "the game is over: second player wins" in said(session)
+
+
+def test_a_position_in_which_the_game_is_over_says_how_it_ended():
+    session = sit_down(game=Again(), position="0 s", player=FirstMove(Again()))
+    session.run()
+    assert "you win: first player wins" in said(session)
+
+
+def test_a_position_that_cannot_be_read_is_bad_input():
+    with pytest.raises(BadInput, match="'many' is no position"):
+        sit_down(game=Again(), position="many")
+    with pytest.raises(BadInput, match="tic_tac_toe has no notation for positions"):
+        sit_down(position="x")
+
+
+def test_two_people_see_a_board_that_turns_with_them():
+    class Turning(Again):
+        def view(self, state, seat=0):
+            return super().view(state, seat) | {"turn": True}
+
+    boards = said(played("one", game=Turning())).split("to move")
+    assert boards[0].index("North") < boards[0].index("South")
+    assert boards[1].index("South") < boards[1].rindex("North")
+
+
+def test_a_long_list_of_moves_is_wrapped_between_them():
+    class Wide(Again):
+        num_actions = 60
+        max_moves = 60
+
+        def legal(self, state):
+            return jnp.ones(60, bool)
+
+        def action_name(self, state, action):
+            return f"move{action:02}"
+
+    session = sit_down("help nonsense", game=Wide())
+    session.run()
+    lines = said(session).splitlines()
+    assert max(map(len, lines)) <= 100
+    listed = [line for line in lines if line.startswith(("a move:", "        move"))]
+    assert len(listed) > 1 and " ".join(listed).split()[2:] == [f"move{number:02}" for number in range(60)]
+    assert not any(line.endswith(" mov") for line in lines)
+
+
 # --- who plays when nobody is named ----------------------------------------------------------------------------------
 
 
@@ -395,6 +547,7 @@ def test_with_json_stdout_is_one_object_and_the_board_goes_to_stderr(monkeypatch
         "game": "tic_tac_toe",
         "agent": "human",
         "side": None,
+        "position": None,
         "moves": ["a1", "b1", "a2", "b2", "a3"],
         "result": "win",
         "reason": "X has three in a row",

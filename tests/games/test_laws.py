@@ -24,6 +24,12 @@ OTHERS = [
     "connect_four:rows=4,columns=5,length=3",
     "connect_four:rows=9,columns=4",
     "connect_four:rows=3,columns=10,length=9",
+    "othello:size=4",
+    "othello:size=6",
+    "checkers:draw_plies=7",
+    "kalah:houses=3,seeds=2,empty_capture=true",
+    "kalah:houses=4,seeds=3",
+    "togyzkumalak:max_plies=60",
 ]
 SPECS = [*(SHORTER.get(name, name) for name in GAMES), *OTHERS]
 

@@ -15,6 +15,8 @@ from beamzero.search.perft import perft
     [
         ("tic_tac_toe", [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
         ("connect_four", [7, 49, 343, 2401, 16807, 117649, 823536, 5673234]),
+        ("othello", [4, 12, 56, 244, 1396, 8200, 55092, 390216]),
+        ("checkers", [7, 49, 302, 1469, 7361, 36768]),  # so early, no jump is followed by another
     ],
 )
 def test_the_number_of_lines_is_the_published_one(name, counts):

@@ -107,12 +107,20 @@ def test_a_row_does_not_depend_on_the_others(text):
     assert len({tuple(row.tolist()) for row in jnp.stack(alone)}) == 6, "and different states look different"
 
 
-@pytest.mark.parametrize(("size", "parameters", "layers"), [("small", 10_000, 4), ("large", 100_000, 5)])
-def test_the_papers_nets_have_the_papers_size(size, parameters, layers):
-    settings = find_recipe(f"connect_four_paper_{size}").settings
+@pytest.mark.parametrize(
+    ("recipe", "parameters", "layers", "within"),
+    [
+        ("connect_four_paper_small", 10_000, 4, 0.2),
+        ("connect_four_paper_large", 100_000, 5, 0.2),
+        ("othello_paper", 230_000, 5, 0.04),
+        ("togyzkumalak_paper", 420_000, 7, 0.04),
+    ],
+)
+def test_the_papers_nets_have_the_papers_size(recipe, parameters, layers, within):
+    found = find_recipe(recipe)
     for name, head in (("value_net", "value"), ("q_net", "scores")):
-        weights = Net(CONNECT_FOUR, make_net(settings[name]), head).shapes()
-        assert count_parameters(weights) == pytest.approx(parameters, rel=0.2)
+        weights = Net(make_game(found.game), make_net(found.settings[name]), head).shapes()
+        assert count_parameters(weights) == pytest.approx(parameters, rel=within)
         kernels = [leaf for leaf in jax.tree.leaves(weights) if leaf.ndim > 1]
         assert len(kernels) == layers and len(jax.tree.leaves(weights)) == 2 * layers, "each with a bias"
 

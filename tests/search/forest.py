@@ -16,8 +16,18 @@ from beamzero.search.evaluator import Evaluator
 
 TREES = 16
 NODES = 120
-ACTIONS = 6
-MOVES = 4
+
+
+class Shape(NamedTuple):
+    """How wide the trees are."""
+
+    actions: int
+    moves: int  # the most that a node has
+
+
+NARROW = Shape(actions=6, moves=4)
+WIDE = Shape(actions=90, moves=24)
+"""Most nodes have a few moves out of many actions, some have all 24: children are packed before they are made."""
 
 
 class Forest(NamedTuple):
@@ -42,10 +52,11 @@ class ForestGame(Game):
     """Walk down the tree. Make it inside the function that is compiled, so that the forest is an argument there."""
 
     forest: Forest
+    shape: Shape = NARROW
 
     name: ClassVar[str] = "forest"
-    num_actions = ACTIONS
-    max_moves = MOVES
+    num_actions = property(lambda self: self.shape.actions)
+    max_moves = property(lambda self: self.shape.moves)
     max_plies = NODES
     observation_shape = ()
 
@@ -86,29 +97,33 @@ def forest_evaluator(forest: Forest) -> Evaluator:
     return Evaluator(Partial(_Lookup(), forest.value), Partial(_Lookup(), forest.scores))
 
 
-def grow(seed: int) -> Forest:
+def grow(seed: int, shape: Shape = NARROW) -> Forest:
     """A random forest. Its trees differ in how bushy and deep they are, how soon games end, how many ties they have."""
     rng = np.random.default_rng(seed)
-    total = TREES * NODES
-    child = np.full((total, ACTIONS), -1, np.int32)
-    value, scores = np.zeros(total, np.float32), np.zeros((total, ACTIONS), np.float32)
+    total, (actions, moves) = TREES * NODES, shape
+    child = np.full((total, actions), -1, np.int32)
+    value, scores = np.zeros(total, np.float32), np.zeros((total, actions), np.float32)
     score = np.zeros(total, np.float32)
     for first in range(0, total, NODES):
-        bushy = rng.dirichlet(np.ones(MOVES))  # how likely 1, 2, ... MOVES children are
+        bushy = rng.dirichlet(np.ones(moves))  # how likely 1, 2, ... children are
+        if shape == WIDE:
+            bushy /= np.arange(1, moves + 1) ** 2
+            bushy *= 0.97 / bushy.sum()
+            bushy[-1] += 1 - bushy.sum()
         ends, depth_first = rng.choice([0.0, 0.1, 0.4]), rng.choice([0.1, 0.9])
         used, tips = 1, [first]
         while tips:
             tip = tips.pop(-1 if rng.random() < depth_first else int(rng.integers(len(tips))))
-            count = 0 if rng.random() < ends else 1 + int(rng.choice(MOVES, p=bushy))
+            count = 0 if rng.random() < ends else 1 + int(rng.choice(moves, p=bushy))
             count = min(count, NODES - used)
-            actions = np.sort(rng.permutation(ACTIONS)[:count])
-            child[tip, actions] = first + used + rng.permutation(count)
-            tips += [int(node) for node in child[tip, actions]]
+            legal = np.sort(rng.permutation(actions)[:count])
+            child[tip, legal] = first + used + rng.permutation(count)
+            tips += [int(node) for node in child[tip, legal]]
             used += count
         levels = rng.choice([1, 2, 4, 1000])  # the fewer, the more ties
         here = slice(first, first + NODES)
         value[here] = np.round(rng.uniform(-levels, levels, NODES)) / levels
-        scores[here] = np.round(rng.uniform(-levels, levels, (NODES, ACTIONS))) / levels
+        scores[here] = np.round(rng.uniform(-levels, levels, (NODES, actions))) / levels
         score[here] = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], NODES, p=[0.3, 0.1, 0.2, 0.1, 0.3])
     score[(child >= 0).any(axis=1)] = 0
     return Forest(child, rng.integers(0, 2, total, dtype=np.int32), score, value, scores)
@@ -121,7 +136,7 @@ class ForestRules:
     forest: Forest
 
     def moves(self, node: int) -> list[int]:
-        return [action for action in range(ACTIONS) if self.forest.child[node][action] >= 0]
+        return np.flatnonzero(self.forest.child[node] >= 0).tolist()
 
     def step(self, node: int, action: int) -> int:
         return int(self.forest.child[node][action])

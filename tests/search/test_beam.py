@@ -16,13 +16,15 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.beam import BeamSearch, Tree, back_up, best_line
 from beamzero.search.evaluator import SearchResult
+from beamzero.search.packing import chunk_rows
 from tests.games.play import at, sample_states
-from tests.search.forest import ROOTS, TREES, ForestGame, ForestRules, forest_evaluator, grow
+from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
 from tests.search.reference import Beam, GameRules, Rules, beam_search, move_values, scrambled_evaluator
 
 SEEDS = st.integers(0, 2**32 - 1)
 KEY = jax.random.key(0)
-SHAPE = ForestGame(forest=None)  # for what asks only how wide a node is, so that it compiles once
+SHAPES = pytest.mark.parametrize("shape", [NARROW, WIDE], ids=["narrow", "wide"])
+WIDTHS = {shape: ForestGame(None, shape) for shape in (NARROW, WIDE)}  # for what asks only how wide a node is
 
 
 class Searched(NamedTuple):
@@ -37,14 +39,14 @@ def _searched(search: BeamSearch, game, evaluator, tree: Tree, budget, key) -> S
     return Searched(tree, *back_up(game, tree), search.result(game, tree, key))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _start_in_forest(search, forest, roots, wanted):
-    return search.start(ForestGame(forest), roots, wanted)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _start_in_forest(search, shape, forest, roots, wanted):
+    return search.start(ForestGame(forest, shape), roots, wanted)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _search_in_forest(search, forest, tree, budget, key):
-    return _searched(search, ForestGame(forest), forest_evaluator(forest), tree, budget, key)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _search_in_forest(search, shape, forest, tree, budget, key):
+    return _searched(search, ForestGame(forest, shape), forest_evaluator(forest), tree, budget, key)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -57,12 +59,12 @@ def _search(search, game, evaluator, tree, budget, key):
     return _searched(search, game, evaluator, tree, budget, key)
 
 
-def search_in_forest(search, forest, wanted=None, budgets=None) -> Searched:
+def search_in_forest(search, forest, wanted=None, budgets=None, shape=NARROW) -> Searched:
     """Search every tree of the forest, in slices of `budgets` expansions; all at once by default."""
     wanted = np.ones(TREES, bool) if wanted is None else wanted
-    tree = _start_in_forest(search, forest, ROOTS, wanted)
+    tree = _start_in_forest(search, shape, forest, ROOTS, wanted)
     for budget in budgets or [search.expand]:
-        searched = _search_in_forest(search, forest, tree, jnp.int32(budget), KEY)
+        searched = _search_in_forest(search, shape, forest, tree, jnp.int32(budget), KEY)
         tree = searched.tree
     return jax.device_get(searched)
 
@@ -118,16 +120,17 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("search", SETTINGS, ids=str)
+@SHAPES
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_random_trees_are_searched_as_the_paper_says(search, seed):
-    forest = grow(seed)
+def test_random_trees_are_searched_as_the_paper_says(search, shape, seed):
+    forest = grow(seed, shape)
     rules = ForestRules(forest)
-    searched = search_in_forest(search, forest)
+    searched = search_in_forest(search, forest, shape=shape)
     for row, root in enumerate(ROOTS.node):
         beam = beam_search(rules, int(root), search.expand, search.depth, search.strict)
-        assert_same(searched, row, ForestGame.max_moves, beam, rules)
-        assert best_line(SHAPE, searched.tree, row) == beam.line
+        assert_same(searched, row, shape.moves, beam, rules)
+        assert best_line(WIDTHS[shape], searched.tree, row) == beam.line
 
 
 def test_the_random_trees_hold_what_they_should():
@@ -140,6 +143,9 @@ def test_the_random_trees_hold_what_they_should():
     assert len({node.depth for node in nodes if node.done}) > 10, "ends at all depths"
     assert max(node.depth for node in nodes) > 20
     assert any(len(beam.expanded) < 60 for beam in beams) and any(len(beam.expanded) == 60 for beam in beams)
+    wide = [grow(seed, WIDE) for seed in range(8)]
+    counts = np.concatenate([(forest.child >= 0).sum(axis=1) for forest in wide])
+    assert counts.max() == WIDE.moves and 1 < counts[counts > 0].mean() < WIDE.moves / 4, "few moves in many slots"
     for forest in forests:
         child, player = forest.child, forest.player
         again = [player[node] == player[after] for node in range(len(child)) for after in child[node] if after >= 0]
@@ -155,11 +161,12 @@ def test_the_paper_s_depth_sees_one_ply_more_than_the_strict_one():
     assert deepest == {False: 3, True: 2}
 
 
+@SHAPES
 @settings(max_examples=5)
 @given(seed=SEEDS, chosen=st.lists(st.booleans(), min_size=TREES, max_size=TREES).map(np.array))
-def test_an_unwanted_root_costs_nothing_and_changes_nothing(seed, chosen):
-    search, forest = BeamSearch(20, 99), grow(seed)
-    some, every = search_in_forest(search, forest, chosen), search_in_forest(search, forest)
+def test_an_unwanted_root_costs_nothing_and_changes_nothing(shape, seed, chosen):
+    search, forest = BeamSearch(20, 99), grow(seed, shape)
+    some, every = (search_in_forest(search, forest, wanted, shape=shape) for wanted in (chosen, None))
     assert (some.tree.evaluations == np.where(chosen, every.tree.evaluations, 0)).all()
     assert (some.result.nodes == np.where(chosen, every.result.nodes, 1)).all()
     assert (some.result.values[chosen] == every.result.values[chosen]).all()
@@ -175,24 +182,25 @@ def test_nothing_is_asked_where_no_root_is_wanted():
     assert (searched.result.nodes == 1).all()
 
 
+@SHAPES
 @settings(max_examples=5)
 @given(seed=SEEDS, row=st.integers(0, TREES - 1))
-def test_one_row_never_changes_another(seed, row):
+def test_one_row_never_changes_another(shape, seed, row):
     """The row among strangers, and the row alone in a batch of its own: the same tree, bit for bit."""
-    search, forest = BeamSearch(20, 99), grow(seed)
-    batch = search_in_forest(search, forest)
-    tree = _start_in_forest(search, forest, at(ROOTS, [row]), np.ones(1, bool))
-    alone = jax.device_get(_search_in_forest(search, forest, tree, jnp.int32(search.expand), KEY))
-    expansions, slots = int(alone.tree.done), int(alone.tree.done) * ForestGame.max_moves
+    search, forest = BeamSearch(20, 99), grow(seed, shape)
+    batch = search_in_forest(search, forest, shape=shape)
+    tree = _start_in_forest(search, shape, forest, at(ROOTS, [row]), np.ones(1, bool))
+    alone = jax.device_get(_search_in_forest(search, shape, forest, tree, jnp.int32(search.expand), KEY))
+    expansions, slots = int(alone.tree.done), int(alone.tree.done) * shape.moves
     for field in ("slot", "depth", "sign", "children"):
         assert (getattr(alone.tree, field)[0, :expansions] == getattr(batch.tree, field)[row, :expansions]).all(), field
     for field in ("action", "value", "over"):
         assert (getattr(alone.tree, field)[0, :slots] == getattr(batch.tree, field)[row, :slots]).all(), field
-    listed = np.repeat(alone.tree.children[0] > 0, ForestGame.max_moves)
+    listed = (np.arange(shape.moves)[None] < alone.tree.children[0][:, None]).reshape(-1)
     assert (alone.value[0] == batch.value[row])[listed].all()
     assert (alone.result.values[0] == batch.result.values[row]).all()
     assert alone.tree.evaluations[0] == batch.tree.evaluations[row]
-    assert best_line(SHAPE, alone.tree) == best_line(SHAPE, batch.tree, row)
+    assert best_line(WIDTHS[shape], alone.tree) == best_line(WIDTHS[shape], batch.tree, row)
 
 
 @settings(max_examples=5)
@@ -216,6 +224,22 @@ def test_a_search_that_was_cut_short_is_a_smaller_search(seed):
     )
     assert (small.result.values == cut.result.values).all()
     assert (small.result.nodes == cut.result.nodes).all()
+
+
+def test_nets_run_on_real_children_alone_in_whole_chunks():
+    """What was run is what was asked, finished children, and what fills the last chunk of each expansion."""
+    search, batch = BeamSearch(20, 99), TREES * WIDE.moves
+    for seed in range(4):
+        tree = search_in_forest(search, grow(seed, WIDE), shape=WIDE).tree
+        children = tree.children.sum(axis=0)[: tree.done]  # by expansion
+        value_chunk, scores_chunk = chunk_rows(batch), chunk_rows(TREES)
+        assert 1 < value_chunk < batch / 4, "so that there are chunks at all"
+        value_rows = sum(-(-int(count) // value_chunk) * value_chunk for count in children)
+        asked_scores = tree.evaluations.sum() - (children.sum() - tree.over.sum())
+        scores_rows = tree.ran - value_rows
+        assert asked_scores <= scores_rows <= asked_scores + tree.done * (scores_chunk - 1)
+        assert scores_rows % scores_chunk == 0
+        assert tree.evaluations.sum() <= tree.ran < batch * tree.done / 2
 
 
 # --- real games ------------------------------------------------------------------------------------------------------

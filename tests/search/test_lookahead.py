@@ -17,7 +17,7 @@ from beamzero.search import minimax
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.minimax import Lookahead
 from tests.games.play import at, random_games, sample_states
-from tests.search.forest import ROOTS, Forest, ForestGame, ForestRules, grow
+from tests.search.forest import NARROW, ROOTS, TREES, WIDE, Forest, ForestGame, ForestRules, grow
 from tests.search.reference import GameRules, Rules, move_values
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -29,9 +29,9 @@ def look(search, game, states, key):
     return search(game, zero_evaluator(game), states, key)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def look_in_forest(search, forest, states, key):
-    game = ForestGame(forest)
+@functools.partial(jax.jit, static_argnums=(0, 4))
+def look_in_forest(search, forest, states, key, shape=NARROW):
+    game = ForestGame(forest, shape)
     return search(game, zero_evaluator(game), states, key)
 
 
@@ -82,26 +82,48 @@ def test_games_are_searched_to_the_depth(name, depth):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("shape", [NARROW, WIDE], ids=["narrow", "wide"])
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_random_trees_are_searched_to_the_depth(depth, seed):
+def test_random_trees_are_searched_to_the_depth(depth, shape, seed):
     """Here a side may move twice, ends come at any depth, and scores are not only won, drawn, lost."""
-    forest = grow(seed)
-    result = jax.device_get(look_in_forest(Lookahead(depth), forest, ROOTS, jax.random.key(seed)))
+    forest = grow(seed, shape)
+    result = jax.device_get(look_in_forest(Lookahead(depth), forest, ROOTS, jax.random.key(seed), shape))
     for row, root in enumerate(ROOTS.node):
         if not ForestRules(forest).over(int(root)):
             assert_same(result, row, ForestRules(forest), int(root), depth)
 
 
-def test_a_large_tree_is_walked_move_by_move_to_the_same_end(monkeypatch):
-    forest, key = grow(3), jax.random.key(0)
-    at_once = look_in_forest(Lookahead(3), forest, ROOTS, key)
-    monkeypatch.setattr(minimax, "_LEAVES_AT_ONCE", 1)
-    jaxpr = str(jax.make_jaxpr(lambda f: Lookahead(3)(ForestGame(f), None, ROOTS, key))(forest))
-    assert "scan[" in jaxpr, "the switch is what the test thinks it is"
-    in_turn = jax.jit(lambda forest: Lookahead(3)(ForestGame(forest), None, ROOTS, key))(forest)
-    for a, b in zip(at_once, in_turn, strict=True):
-        assert (a == b).all()
+def test_the_size_of_chunks_changes_nothing(monkeypatch):
+    forest, key = grow(3, WIDE), jax.random.key(0)
+    found = []
+    for chunk in (5, 64, 10**6):
+        monkeypatch.setattr(minimax, "chunk_rows", lambda size, chunk=chunk: min(size, chunk))
+        search = jax.jit(lambda forest: Lookahead(3)(ForestGame(forest, WIDE), None, ROOTS, key))
+        found.append(search(forest))
+    for results in zip(*found, strict=True):
+        assert all((results[0] == other).all() for other in results[1:])
+
+
+def test_only_real_positions_are_searched_below_the_first_ply(monkeypatch):
+    """A chunk that is not full costs no more than it holds: its empty rows have no children."""
+    ran: list[int] = []
+    step = ForestGame.step
+
+    def counted(game, state, action):
+        jax.debug.callback(lambda action: ran.append(1), action)
+        return step(game, state, action)
+
+    monkeypatch.setattr(ForestGame, "step", counted)
+    forest = grow(1, WIDE)
+    jax.block_until_ready(jax.jit(lambda f: Lookahead(2)(ForestGame(f, WIDE), None, ROOTS, jax.random.key(0)))(forest))
+    jax.effects_barrier()
+    rules = ForestRules(forest)
+    seen = sum(positions_seen(rules, int(root), 2) - 1 for root in ROOTS.node)
+    # At most one chunk that is not full for the first ply, and one for each chunk of the first for the second.
+    chunk = minimax.chunk_rows(TREES * WIDE.moves)
+    first = sum(len(rules.moves(int(root))) for root in ROOTS.node)
+    assert seen <= len(ran) <= seen + chunk + -(-first // chunk) * minimax.chunk_rows(chunk * WIDE.moves)
 
 
 def test_all_best_moves_are_chosen_about_equally_often_and_no_other():

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.search.packing import apply_in_chunks, apply_packed, pack, take_rows
+from beamzero.search import packing
+from beamzero.search.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
 
 SIZE = 13
 MASKS = st.lists(st.booleans(), min_size=SIZE, max_size=SIZE).map(np.array)
@@ -41,7 +42,8 @@ def numbered(rows: Rows, number: jax.Array):
 
 def check(results, rows: Rows, mask: np.ndarray) -> list[int]:
     """Assert that the rows that count have their answers and others zeros; give the numbers of their chunks."""
-    results, numbers = jax.device_get(results)
+    (results, numbers), ran = jax.device_get(results)
+    assert mask.sum() <= ran <= 50 + SIZE
     for result, expected in zip(results, jax.device_get(plain(rows)), strict=True):
         assert result.dtype == expected.dtype and result.shape == expected.shape
         assert (result[mask] == expected[mask]).all()
@@ -55,9 +57,9 @@ def packed(rows, mask):
     return apply_packed(numbered, rows, mask)
 
 
-@functools.partial(jax.jit, static_argnums=2)
-def in_chunks(rows, mask, chunk):
-    return apply_in_chunks(numbered, rows, *pack(mask), chunk)
+@functools.partial(jax.jit, static_argnums=(2, 4))
+def in_chunks(rows, mask, chunk, start=0, every=1):
+    return apply_in_chunks(numbered, rows, *pack(mask), chunk, start, every)
 
 
 @given(mask=MASKS, seed=st.integers(0, 9))
@@ -68,8 +70,23 @@ def test_rows_that_count_get_the_plain_answer_and_others_zeros(mask, seed):
 @pytest.mark.parametrize("chunk", [1, 4, SIZE, 50])
 @given(mask=MASKS, seed=st.integers(0, 9))
 def test_chunks_are_filled_in_order(chunk, mask, seed):
-    numbers = check(in_chunks(rows_of(seed), mask, chunk), rows_of(seed), mask)
+    results = in_chunks(rows_of(seed), mask, chunk)
+    numbers = check(results, rows_of(seed), mask)
     assert numbers == [i // chunk for i in range(mask.sum())]
+    assert results[1] == -(-mask.sum() // chunk) * chunk, "and all that was run is counted"
+
+
+@given(mask=MASKS, seed=st.integers(0, 9))
+def test_chunks_that_are_shared_add_up(mask, seed):
+    """Three programs, each with every third chunk: together they do what one does, and nothing twice."""
+    rows = rows_of(seed)
+    parts = [in_chunks(rows, mask, 2, jnp.int32(part), 3) for part in range(3)]
+    for part, (((first, _), numbers), _) in enumerate(parts):
+        done = np.asarray(numbers) > 0
+        assert (np.asarray(first)[~done] == 0).all()
+        assert ((np.asarray(numbers)[done] - 1) % 3 == part).all()
+    whole, together = in_chunks(rows, mask, 2), jax.tree.map(lambda *x: sum(x), *parts)
+    assert all((a == b).all() for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(together), strict=True))
 
 
 def test_the_function_runs_no_more_often_than_it_must():
@@ -112,6 +129,26 @@ def test_on_a_gpu_all_rows_are_done_at_once_in_the_smallest_size_that_holds_them
         jax.effects_barrier()
         wanted = next(size for size in sizes if size >= count)
         assert ran == ([wanted] if wanted else []), count
+
+
+def test_on_a_gpu_where_no_few_sizes_fit_they_are_done_in_chunks(monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(packing, "chunk_rows", lambda size: 4)
+    mask = np.arange(SIZE) % 2 == 0
+    results = jax.jit(lambda rows: apply_packed(numbered, rows, mask, eighths=None))(rows_of(0))
+    assert check(results, rows_of(0), mask) == [0, 0, 0, 0, 1, 1, 1] and results[1] == 8
+
+
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+@pytest.mark.parametrize("size", [1, 7, 8, 100, 7 * 1024, 34 * 1024, 218 * 1024, 218 * 2**15])
+def test_chunks_waste_little_where_an_eighth_or_more_of_all_rows_counts(monkeypatch, backend, size):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    chunk = chunk_rows(size)
+    assert 1 <= chunk <= size
+    if size >= 16 * 2**12 or (backend == "cpu" and size >= 16 * 8):
+        counts = np.arange(size // 8, size, max(1, size // 977))
+        useful = counts / (-(-counts // chunk) * chunk)
+        assert useful.mean() > 0.9 and useful.min() > 2 / 3 - 0.02 and chunk <= -(-size // 16)
 
 
 @given(mask=MASKS)

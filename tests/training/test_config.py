@@ -98,7 +98,10 @@ def test_q_games_must_fit():
 def test_every_recipe_file_is_listed_and_the_papers_and_ours_are_there():
     files = {f.name for f in (importlib.resources.files("beamzero") / "recipes").iterdir() if f.name.endswith(".toml")}
     assert {f"{name}.toml" for name in list_recipes()} == files
-    assert {"connect_four_paper_small", "connect_four_paper_large", "connect_four_quick"} <= list_recipes().keys()
+    assert {
+        "connect_four_paper_small", "connect_four_paper_large", "connect_four_quick",
+        "othello_paper", "togyzkumalak_paper", "chess6x6_readme",
+    } <= list_recipes().keys()  # fmt: skip
     with pytest.raises(BadInput, match=r"unknown recipe 'connect_four'; did you mean"):
         find_recipe("connect_four")
 
@@ -120,15 +123,45 @@ def test_a_recipe_has_nothing_but_what_is_read():
             assert tomllib.loads(file.read_text()).keys() == {"about", "game", "algorithm", "settings"}
 
 
+PAPER = {
+    "q_games": 0, "q_games_per_step": 0, "max_turns": 100, "replay_capacity": 100_000, "drop_ratio": 0.0,
+    "temperature": 1.0, "sampled_moves": 0, "noise": 0.25, "final_learning_rate": 1.0, "value_batch_size": 128,
+    "q_batch_size": 128, "value_passes": 1, "q_passes": 1, "symmetry": False, "strict_depth": False,
+}  # fmt: skip
+
+
+def settings_of(name, keys):
+    made = make_settings(find_recipe(name), {})
+    return {key: getattr(made, key) for key in keys}
+
+
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_the_papers_recipes_are_section_6_of_the_paper(size):
-    made = make_settings(find_recipe(f"connect_four_paper_{size}"), {})
     paper = {
-        "iterations": 100, "games": 1000, "q_games": 0, "q_games_per_step": 0, "max_turns": 100,
-        "replay_capacity": 100_000, "drop_ratio": 0.0, "temperature": 1.0, "sampled_moves": 0, "noise": 0.25,
-        "noise_alpha": 0.5, "value_learning_rate": 0.003, "q_learning_rate": 0.003, "final_learning_rate": 1.0,
-        "value_batch_size": 128, "q_batch_size": 128, "value_passes": 1, "q_passes": 1, "symmetry": False,
-        "strict_depth": False, "rate_every": 1,
+        **PAPER, "iterations": 100, "games": 1000, "noise_alpha": 0.5, "value_learning_rate": 0.003,
+        "q_learning_rate": 0.003, "rate_every": 1,
     }  # fmt: skip
-    assert {key: getattr(made, key) for key in paper} == paper
+    assert settings_of(f"connect_four_paper_{size}", paper) == paper
+    made = make_settings(find_recipe(f"connect_four_paper_{size}"), {})
     assert made.expand in (10, 30, 100) and made.depth in (2, 3, 99)
+
+
+@pytest.mark.parametrize(
+    ("name", "iterations", "expand", "rate"),
+    [("togyzkumalak_paper", 326, 50, 0.0003), ("othello_paper", 200, 500, 0.001)],
+)
+def test_the_papers_larger_games_are_section_6_of_the_paper_too(name, iterations, expand, rate):
+    paper = {
+        **PAPER, "iterations": iterations, "games": 200, "expand": expand, "depth": 5, "noise_alpha": 0.2,
+        "value_learning_rate": rate, "q_learning_rate": rate,
+    }  # fmt: skip
+    assert settings_of(name, paper) == paper
+
+
+def test_the_readmes_recipe_is_the_readmes_command_in_whole_moves():
+    readme = {
+        "games": 6000, "q_games": 3000, "q_games_per_step": 3000, "drop_ratio": 0.75, "value_learning_rate": 0.0003,
+        "q_learning_rate": 0.0003, "value_batch_size": 256, "q_batch_size": 256, "max_turns": 200 // 2, "expand": 50,
+        "depth": 100, "sampled_moves": 20 // 2, "rate_games": 100,
+    }  # fmt: skip
+    assert settings_of("chess6x6_readme", readme) == readme

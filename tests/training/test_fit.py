@@ -77,8 +77,19 @@ def test_the_order_is_random_by_the_key():
 @pytest.fixture(scope="module")
 def states():
     """96 states of random games."""
-    games = self_play(GAME, SelfPlay(16, 9, 1.0, 1.0, 1.0, 0), zero_evaluator(GAME), jax.random.key(0))
+    games = self_play(GAME, SelfPlay(16, 9, 1.0, 1.0, 0), zero_evaluator(GAME), jax.random.key(0))
     return remember(96, games).states
+
+
+def listed(states):
+    """bool [N, K]: the slots of `GAME.moves` that hold a move."""
+    return jnp.arange(9)[None] < jax.vmap(GAME.moves)(states)[1][:, None]
+
+
+def q_rows(states, values):
+    """Rows for Q from values by action [N, A]."""
+    moves, _ = jax.vmap(GAME.moves)(states)
+    return QRows(states, moves, jnp.where(listed(states), jnp.take_along_axis(values, moves, axis=1), -jnp.inf))
 
 
 def centre(states):
@@ -106,9 +117,7 @@ def test_v_learns_a_plain_rule(states, symmetry):
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_q_learns_a_plain_rule(states, symmetry):
     """Every move is worth who holds the centre, and taking the centre itself is worth 1."""
-    legal = jax.vmap(GAME.legal)(states)
-    values = jnp.where(jnp.arange(9)[None] == 4, 1.0, centre(states)[:, None] * 0.5)
-    rows = QRows(states, jnp.where(legal, values, -jnp.inf))
+    rows = q_rows(states, jnp.where(jnp.arange(9)[None] == 4, 1.0, centre(states)[:, None] * 0.5))
     _, errors = train(QLoss(SCORES, symmetry), new_learner(SCORES.init(jax.random.key(0))), rows, 96, passes=100)
     assert errors[0] > 0.1 and errors[-1] < 0.01
 
@@ -121,12 +130,13 @@ def test_the_losses_are_mean_squares_over_what_counts(states):
     loss = ValueLoss(VALUE, False)(weights[0], ValueRows(states, jnp.array(outcome)), real, jax.random.key(0))
     assert float(loss) == pytest.approx(plain, rel=1e-5)
     legal = np.asarray(jax.vmap(GAME.legal)(states))
-    values = np.where(legal, outcome[:, None], -np.inf).astype(np.float32)
-    errors = (np.asarray(SCORES(weights[1], states)) - outcome[:, None]) ** 2
+    values = outcome[:, None] * np.linspace(0.1, 1, 9, dtype=np.float32)[None]
+    errors = (np.asarray(SCORES(weights[1], states)) - values) ** 2
     plain = errors[:50][legal[:50]].mean()
-    loss = QLoss(SCORES, False)(weights[1], QRows(states, jnp.array(values)), real, jax.random.key(0))
+    rows = q_rows(states, jnp.array(values))
+    loss = QLoss(SCORES, False)(weights[1], rows, real, jax.random.key(0))
     assert float(loss) == pytest.approx(plain, rel=1e-5)
-    nothing = QLoss(SCORES, False)(weights[1], QRows(states, jnp.array(values)), real & False, jax.random.key(0))
+    nothing = QLoss(SCORES, False)(weights[1], rows, real & False, jax.random.key(0))
     assert float(nothing) == 0
 
 
@@ -135,13 +145,12 @@ def test_rows_past_the_count_have_no_influence(states, symmetry):
     clean = jnp.where(jnp.arange(96) < 70, 0.5, 0.0)
     spoiled = jnp.where(jnp.arange(96) < 70, 0.5, jnp.nan)
     other = jax.tree.map(lambda x: x.at[70:].set(x[:26]), states)
-    legal = jax.vmap(GAME.legal)(states)
     for loss, net, rows in [
         (ValueLoss(VALUE, symmetry), VALUE, [ValueRows(states, clean), ValueRows(other, spoiled)]),
         (
             QLoss(SCORES, symmetry),
             SCORES,
-            [QRows(s, jnp.where(legal, x[:, None], -jnp.inf)) for s, x in ((states, clean), (other, spoiled))],
+            [q_rows(s, jnp.broadcast_to(x[:, None], (96, 9))) for s, x in ((states, clean), (other, spoiled))],
         ),
     ]:
         learners = [train(loss, new_learner(net.init(jax.random.key(0))), row, 70, passes=2) for row in rows]
@@ -149,9 +158,10 @@ def test_rows_past_the_count_have_no_influence(states, symmetry):
 
 
 def test_illegal_moves_have_no_influence(states):
-    """The column of a move that is legal nowhere stays as it was, and what stands for illegal does not matter."""
-    legal = np.asarray(jax.vmap(GAME.legal)(states)) & (np.arange(9) != 4)
-    fit_on = [QRows(states, jnp.where(legal, 0.5, fill)) for fill in (-jnp.inf, jnp.inf, jnp.nan)]
+    """The column of a move that is valued nowhere stays as it was; what stands past the last move does not matter."""
+    moves, _ = jax.vmap(GAME.moves)(states)
+    values = jnp.where(listed(states) & (moves == 4), -jnp.inf, 0.5)
+    fit_on = [QRows(states, moves, jnp.where(listed(states), values, fill)) for fill in (-jnp.inf, jnp.inf, jnp.nan)]
     first = new_learner(SCORES.init(jax.random.key(0)))
     learners = [train(QLoss(SCORES, False), first, rows, 96, passes=2) for rows in fit_on]
     assert same_bits(learners[0], learners[1]) and same_bits(learners[0], learners[2])

@@ -25,7 +25,7 @@ def evaluator():
 
 @pytest.fixture(scope="module")
 def memory(evaluator) -> Memory:
-    games = self_play(GAME, SelfPlay(5, 16, 1.0, 0.25, 0.5, 0), evaluator, jax.random.key(0))
+    games = self_play(GAME, SelfPlay(5, 16, 1.0, 0.25, 0), evaluator, jax.random.key(0))
     return remember(80, games)
 
 
@@ -42,11 +42,14 @@ def test_every_real_row_is_searched_and_nothing_else(memory, evaluator, batch):
     for row in range(count):
         state = jax.tree.map(lambda x, row=row: x[row : row + 1], memory.states)
         tree = alone(state)
-        np.testing.assert_allclose(rows.values[row], result(tree).values[0], rtol=1e-5, atol=1e-6)
-        assert (np.isfinite(rows.values[row]) == GAME.legal(jax.tree.map(lambda x: x[0], state))).all()
+        moves, number = GAME.moves(jax.tree.map(lambda x: x[0], state))
+        values = result(tree).values[0][moves[:number]]
+        assert (rows.moves[row, :number] == moves[:number]).all()
+        np.testing.assert_allclose(rows.values[row, :number], values, rtol=1e-5, atol=1e-6)
+        assert np.isfinite(values).all() and (rows.values[row, number:] == -np.inf).all()
         asked += int(tree.evaluations[0])
     assert evaluations == asked
-    assert rows.values.shape == (80, 4)
+    assert rows.values.shape == rows.moves.shape == (80, 4)
     assert not jnp.isfinite(rows.values[count:]).any(), "padding gets no targets"
     assert told == [min(first + batch, count) for first in range(0, count, batch)]
 

@@ -1,0 +1,49 @@
+"""What an agent thinks of the moves, drawn for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from beamzero.players.analysis import MoveValue
+
+
+def draw_values(moves: Sequence[MoveValue], policy: bool = False) -> Text:
+    """A line for each move: its value as a number and a bar, its `policy` if asked for, what is best or proven."""
+    width = max(4, *(len(move.move) for move in moves))
+    head = f" {'move':<{width}}  value  {'loss ':>{_BAR}} {' win':<{_BAR}}" + ("  policy" if policy else "")
+    return Text("\n").join(
+        [Text(head.rstrip(), "dim"), *(_value_line(move, moves[0], width, policy) for move in moves)]
+    )
+
+
+def _value_line(move: MoveValue, best: MoveValue, width: int, policy: bool) -> Text:
+    is_best = (move.policy, move.value) == (best.policy, best.value)
+    line = Text.assemble(
+        (f" {move.move:<{width}}", "bold" if is_best else ""),
+        f"  {move.value:+z.2f}  ",
+        _bar(move.value),
+        f"  {move.policy:>6.1%}" if policy else "",
+        ("  ◂ best", "bold green") if is_best else "",
+        f"  proven {_result(move.value)}" if move.proven else "",
+    )
+    line.rstrip()
+    return line
+
+
+_BAR = 12
+"""Characters on either side of a bar's middle."""
+
+
+def _bar(value: float) -> Text:
+    """A bar from the middle: to the right and green for a win, to the left and red for a loss."""
+    halves = round(min(abs(value), 1.0) * _BAR * 2)
+    full, half = divmod(halves, 2)
+    left = ("▐" * half + "█" * full) if value < 0 else ""
+    right = ("█" * full + "▌" * half) if value > 0 else ""
+    return Text.assemble((f"{left:>{_BAR}}", "red"), ("│", "dim"), (f"{right:<{_BAR}}", "green"))
+
+
+def _result(value: float) -> str:
+    return {1.0: "win", 0.0: "draw", -1.0: "loss"}.get(value, "")

@@ -1,0 +1,346 @@
+"""Chess, on the usual board and on one of 6 x 6 squares."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from beamzero.errors import BadInput
+from beamzero.games import grid
+from beamzero.games.bits import Bits
+from beamzero.games.chess import notation
+from beamzero.games.chess.board import once
+from beamzero.games.chess.moves import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, Position, Variant
+from beamzero.games.chess.state import (
+    KEYS,
+    ChessState,
+    Ending,
+    enough_material,
+    hash_position,
+    look,
+    make_move,
+    turn,
+)
+from beamzero.games.game import Game, keep_if
+
+_compiled = functools.partial(jax.jit, static_argnums=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class _AnyChess(Game):
+    """What both sizes share.
+
+    An action is ``plane * size**2 + square``: the square to move from and the kind of move, see `moves.py`, both as
+    the mover sees them, with the board turned for black. A pawn that reaches the last rank becomes a queen, unless
+    the plane says otherwise.
+
+    The rules are compiled even where they are called for one state from plain Python, since they are thousands of
+    small operations.
+    """
+
+    variant: ClassVar[Variant]
+    start: ClassVar[str]
+    kinds: ClassVar[tuple[int, ...]]
+    """The pieces there are, in the order of their planes in an observation."""
+
+    max_plies: int = 1024
+    fifty_moves: bool = True
+    threefold: bool = True
+    history: int = 1
+
+    def __post_init__(self) -> None:
+        for field, low, high in (("max_plies", 1, 20_000), ("history", 1, 64)):
+            if not low <= getattr(self, field) <= high:
+                raise BadInput(f"{self.name}: {field} is {getattr(self, field)}, but must be {low} to {high}")
+
+    @property
+    def num_actions(self) -> int:
+        return self.variant.planes * self.variant.size**2
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (self.variant.size, self.variant.size, self.history * (2 * len(self.kinds) + 1) + 7)
+
+    # --- the rules -------------------------------------------------------------------------------------------------
+
+    def init(self, key: Array) -> ChessState:
+        return self._blank(notation.read_fen(self.variant, self.start))
+
+    def _blank(self, fen: notation.Fen) -> ChessState:
+        """A game that begins here. What follows from the rules, such as its end, is for `_arrive` to find."""
+        board, castling = jnp.asarray(fen.board), jnp.uint8(fen.castling)
+        passed, clock, ply = jnp.int8(fen.passed), jnp.int32(fen.clock), jnp.int32(fen.ply)
+        key = hash_position(board, castling, passed, ply & 1)
+        return ChessState(
+            boards=jnp.zeros((self.history, 4, 2), jnp.uint32).at[0].set(board),
+            repeats=jnp.zeros(self.history, jnp.int8),
+            castling=castling,
+            passed=passed,
+            clock=clock,
+            ply=ply,
+            keys=jnp.zeros((KEYS, 2), jnp.uint32).at[fen.clock % KEYS].set(key),
+            ending=jnp.int8(0),
+        )
+
+    def player(self, state: ChessState) -> Array:
+        return state.ply & 1
+
+    def _position(self, state: ChessState) -> Position:
+        return look(self.variant, state.boards[0], state.castling, state.passed, self.player(state))
+
+    def _targets(self, state: ChessState) -> Bits:
+        """[P] by plane: the squares that legal moves lead to."""
+        return once(self.variant.join(self.variant.moves(self._position(state))))
+
+    @_compiled
+    def legal(self, state: ChessState) -> Array:
+        """A set of targets, moved back to where its moves come from, is a plane of the answer."""
+        size = self.variant.size
+        squares = np.arange(size**2, dtype=np.int32)
+        bits = (squares // size * 8 + squares % size)[None] + self.variant.offsets[:, None]  # [P, size**2]
+        targets = self._targets(state)
+        inside = (bits >= 0) & (bits < 64)
+        found = Bits(targets.lo[:, None], targets.hi[:, None]).has(np.where(inside, bits, 0))
+        return (found & inside).reshape(-1)
+
+    @_compiled
+    def moves(self, state: ChessState) -> tuple[Array, Array]:
+        slots = jnp.arange(self.max_moves, dtype=jnp.int32)
+        actions, count = self._nth_action(self._targets(state), slots)
+        return jnp.where(slots < count, actions, 0), count
+
+    @_compiled
+    def pick(self, state: ChessState, draw: Array) -> Array:
+        targets = self._targets(state)
+        total = jnp.sum(targets.number())
+        rank = jnp.minimum((draw * total.astype(jnp.float32)).astype(jnp.int32), total - 1)
+        return self._nth_action(targets, rank)[0]
+
+    def _nth_action(self, targets: Bits, rank: Array) -> tuple[Array, Array]:
+        """The action of the move with `rank` others before it, plane by plane; and how many there are."""
+        planes = self.variant.planes
+        # A sum up to each plane; as a matrix product it is many times faster than jnp.cumsum.
+        sums = jnp.dot(targets.number().astype(jnp.float32), np.tri(planes, dtype=np.float32).T)
+        upto = once(sums.astype(jnp.int32))
+        plane = functools.reduce(jnp.add, [(upto[i] <= rank).astype(jnp.int32) for i in range(planes - 1)])
+        plane = once(plane)
+        before = jnp.where(plane > 0, upto[plane - 1], 0)
+        return self._action(plane, Bits(targets.lo[plane], targets.hi[plane]).nth(rank - before)), upto[-1]
+
+    def _action(self, plane: Array, target: Array) -> Array:
+        """The action of a plane's move that leads to the bit `target`."""
+        origin = target - jnp.asarray(self.variant.offsets)[plane]
+        size = self.variant.size
+        return plane * size**2 + (origin >> 3) * size + (origin & 7)
+
+    @_compiled
+    def step(self, state: ChessState, action: Array) -> ChessState:
+        size = self.variant.size
+        plane, square = jnp.asarray(action, jnp.int32) // size**2, jnp.asarray(action, jnp.int32) % size**2
+        origin = square // size * 8 + square % size
+        after, lasting = make_move(self.variant, self._position(state), plane, origin)
+        theirs = once(turn(self.variant, after))
+        white = _choose(self.player(state) == 0, after, theirs)
+        moved = state._replace(
+            castling=white.castling,
+            passed=jnp.where(white.passed.any(), white.passed.nth(jnp.int32(0)), -1).astype(jnp.int8),
+            clock=jnp.where(lasting, 0, state.clock + 1),
+            ply=state.ply + 1,
+        )
+        board = jnp.stack([jnp.stack(list(squares)) for squares in (white.own, *white.kinds)])
+        return keep_if(self.over(state), state, self._arrive(moved, board, theirs))
+
+    def _arrive(self, state: ChessState, board: Array, position: Position) -> ChessState:
+        """`state` with `board` in front of its history, and with all that follows from the rules.
+
+        `position` is the same board as the side to move sees it.
+        """
+        moves = self.variant.moves(position)
+        passed = jnp.where(moves.passing, state.passed, np.int8(-1))
+        key = hash_position(board, state.castling, passed, self.player(state))
+        numbers = np.arange(KEYS, dtype=np.int32)
+        same = (state.keys[:, 0] == key[0]) & (state.keys[:, 1] == key[1]) & (numbers < state.clock)
+        repeats = jnp.sum(same, dtype=jnp.int8)
+        ending = jnp.where(state.ply >= self.max_plies, Ending.LENGTH, Ending.NONE)
+        if self.fifty_moves:
+            ending = jnp.where(state.clock >= 100, Ending.FIFTY_MOVES, ending)
+        if self.threefold:
+            ending = jnp.where(repeats >= 2, Ending.THREEFOLD, ending)
+        ending = jnp.where(enough_material(self.variant, position), ending, Ending.MATERIAL)
+        stuck = jnp.where(moves.check, Ending.CHECKMATE, Ending.STALEMATE)
+        return state._replace(
+            boards=jnp.concatenate([board[None], state.boards[:-1]]),
+            repeats=jnp.concatenate([repeats[None], state.repeats[:-1]]),
+            passed=passed,
+            keys=jnp.where((numbers == state.clock % KEYS)[:, None], key[None], state.keys),
+            ending=jnp.where(moves.exist(), ending, stuck).astype(jnp.int8),
+        )
+
+    def over(self, state: ChessState) -> Array:
+        return state.ending != Ending.NONE
+
+    def score(self, state: ChessState) -> Array:
+        mated = state.ending == Ending.CHECKMATE
+        return jnp.where(mated, 2 * self.player(state) - 1, 0).astype(jnp.float32)
+
+    @_compiled
+    def observe(self, state: ChessState) -> Array:
+        """[size, size, channels], the mover's first rank first.
+
+        For this position and each of those before it: a plane for each kind of piece of the mover (pawn, knight,
+        bishop, rook, queen, king), the same for the other side, and one with how often the position had been there
+        before. Then seven planes: 1 for black; full moves, as a share of the longest game; whether the mover, and the
+        other side, may castle to the king's and to the queen's side; plies without progress, of 100.
+        """
+        side, size, ages = self.player(state), self.variant.size, self.history
+        boards = jnp.moveaxis(state.boards, 0, 2)  # [4, 2, H]
+        unused = jnp.zeros(ages, jnp.uint8), jnp.full(ages, -1, jnp.int8)
+        position = look(self.variant, boards, *unused, side[None])
+        pieces = [owner & position.kind(kind) for owner in (position.own, position.enemy) for kind in self.kinds]
+        castling = self._position(state).castling
+        rest = [
+            side.astype(jnp.float32),
+            (state.ply >> 1).astype(jnp.float32) / np.float32(max(1, self.max_plies >> 1)),
+            *((castling >> np.uint8(i) & np.uint8(1)).astype(jnp.float32) for i in range(4)),
+            state.clock.astype(jnp.float32) / np.float32(100),
+        ]
+        # Each channel is a set of squares, or a number that is the same everywhere: two rows of words, one of numbers.
+        sets = [
+            jnp.concatenate([jnp.stack([*words, jnp.zeros_like(words[0])], axis=1).reshape(-1), np.zeros(7, np.uint32)])
+            for words in zip(*pieces, strict=True)
+        ]
+        repeats = jnp.zeros((ages, len(pieces) + 1), jnp.float32).at[:, -1].set(state.repeats.astype(jnp.float32))
+        numbers = jnp.concatenate([repeats.reshape(-1), jnp.stack(rest)])
+        lo, hi, numbers = once((*sets, lax.bitcast_convert_type(numbers, jnp.uint32)))
+        squares = np.arange(size**2, dtype=np.int32)
+        bits = (squares // size * 8 + squares % size)[:, None]
+        planes = Bits(lo[None], hi[None]).has(bits).astype(jnp.float32)
+        planes += lax.bitcast_convert_type(numbers, jnp.float32)[None]
+        return planes.reshape(self.observation_shape)
+
+    # --- for people ------------------------------------------------------------------------------------------------
+
+    def read_position(self, text: str) -> ChessState:
+        """The state that a line of FEN describes; move counts may be left out."""
+        fen = notation.read_fen(self.variant, text)
+        if fen.ply >= self.max_plies:
+            raise BadInput(f"{text!r} is no position: the longest game has {self.max_plies} plies")
+        state, waiting_in_check = _settle(self, self._blank(fen))
+        if bool(waiting_in_check):
+            raise BadInput(f"{text!r} is no position: the side that is not to move is in check")
+        return state
+
+    def write_position(self, state: ChessState) -> str:
+        return notation.write_fen(self.variant, state)
+
+    def show(self, state: ChessState, seat: int = 0) -> str:
+        return grid.draw(notation.cells(self.variant, state))
+
+    def view(self, state: ChessState, seat: int = 0) -> dict[str, Any]:
+        cells = notation.cells(self.variant, state)
+        return grid.view(cells, checkered=True, turn=True, sides=["White", "Black"], pieces=notation.PIECES)
+
+    def action_name(self, state: ChessState, action: int) -> str:
+        return next(name for name, (known, _) in self._names(state).items() if known == action)
+
+    def parse_action(self, state: ChessState, text: str) -> int:
+        """SAN, with or without the signs of check and mate, or UCI."""
+        names = self._names(state)
+        wanted = text.strip()
+        san = wanted.rstrip("+#!?").replace("0", "O") if wanted.startswith("0") else wanted.rstrip("+#!?")
+        for name, (action, uci) in names.items():
+            if wanted.lower() == uci or san == name.rstrip("+#"):
+                return action
+        raise BadInput(f"{wanted!r} is not a legal move here (legal: {' '.join(names) or 'none, the game is over'})")
+
+    def _names(self, state: ChessState) -> dict[str, tuple[int, str]]:
+        """The SAN of every legal move, with its action and its UCI text."""
+        return {} if bool(self.over(state)) else _name_moves(self, self.write_position(state))
+
+    def outcome_reason(self, state: ChessState) -> str:
+        ending = Ending(int(state.ending))
+        if ending is Ending.CHECKMATE:
+            return f"checkmate: {'White' if float(self.score(state)) > 0 else 'Black'} wins"
+        return f"draw: {_DRAWS[ending]}"
+
+
+_DRAWS = {
+    Ending.STALEMATE: "stalemate",
+    Ending.MATERIAL: "neither side has enough to give mate",
+    Ending.THREEFOLD: "the same position for the third time",
+    Ending.FIFTY_MOVES: "fifty moves without a capture or a pawn's move",
+    Ending.LENGTH: "the game is too long",
+    Ending.NONE: "the game goes on",
+}
+
+
+@_compiled
+def _settle(game: _AnyChess, state: ChessState) -> tuple[ChessState, Array]:
+    """`state` with all that follows from the rules; and whether the side that is not to move is in check."""
+    position = game._position(state)
+    earlier = state._replace(boards=jnp.roll(state.boards, -1, axis=0), repeats=jnp.roll(state.repeats, -1))
+    waiting = game.variant.moves(turn(game.variant, position))
+    return game._arrive(earlier, state.boards[0], position), waiting.check
+
+
+@functools.lru_cache(maxsize=256)
+def _name_moves(game: _AnyChess, fen: str) -> dict[str, tuple[int, str]]:
+    state = game.read_position(fen)
+    rows, side = notation.cells(game.variant, state), int(state.ply) & 1
+    moves = {action: notation.read_action(game.variant, rows, side, action) for action in game.legal_actions(state)}
+    names = {}
+    for action, move in moves.items():
+        suffix = ("", "+", "#")[int(_gives_check(game, state, action))]
+        names[notation.write_san(rows, move, list(moves.values()), suffix)] = (action, move.uci)
+    return names
+
+
+@_compiled
+def _gives_check(game: _AnyChess, state: ChessState, action: Array) -> Array:
+    """int32 []: 0 for a quiet move, 1 for check, 2 for mate."""
+    after = game.step(state, action)
+    mate = after.ending == Ending.CHECKMATE
+    return game.variant.moves(game._position(after)).check.astype(jnp.int32) + mate.astype(jnp.int32)
+
+
+def _choose(condition: Array, first: Position, second: Position) -> Position:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
+
+
+@dataclasses.dataclass(frozen=True)
+class Chess(_AnyChess):
+    """Chess by the rules of FIDE: draws by repetition, fifty moves and dead positions end the game at once.
+
+    `max_moves` is the most that any position has. A game is cut, as a draw, after `max_plies`.
+    """
+
+    history: int = 8
+
+    name: ClassVar[str] = "chess"
+    variant: ClassVar[Variant] = Variant(8, king_file=4, underpromotions=(KNIGHT, BISHOP, ROOK))
+    kinds: ClassVar[tuple[int, ...]] = (PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING)
+    start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    max_moves = 218
+
+
+@dataclasses.dataclass(frozen=True)
+class Chess6x6(_AnyChess):
+    """Chess without bishops on 6 x 6 squares; a pawn becomes a queen.
+
+    On no square has a queen more than 19 moves, and on all but four at most 17; with all pawns promoted, rooks of 10,
+    knights of 8 and a king of 8 moves, that is fewer than `max_moves` in any position.
+    """
+
+    max_plies: int = 512
+
+    name: ClassVar[str] = "chess6x6"
+    variant: ClassVar[Variant] = Variant(6, king_file=3, underpromotions=())
+    kinds: ClassVar[tuple[int, ...]] = (PAWN, KNIGHT, ROOK, QUEEN, KING)
+    start: ClassVar[str] = "rnqknr/pppppp/6/6/PPPPPP/RNQKNR w KQkq - 0 1"
+    max_moves = 4 * 19 + 3 * 17 + 2 * 10 + 2 * 8 + 8

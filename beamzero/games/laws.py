@@ -1,0 +1,417 @@
+"""The laws of `Game`, checked on random play: for whoever writes a game, and for the tests of it.
+
+>>> from beamzero.games import make_game
+>>> check_laws(make_game("tic_tac_toe")).broken
+[]
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import random
+import re
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import keystr, tree_leaves_with_path
+
+from beamzero.errors import BadInput
+from beamzero.games.game import CHANCE, Game, State, keep_if
+
+MOST_PLIES = 20_000
+"""Longer games are not followed to their end."""
+
+POSITIONS = 8
+"""So many positions, and as many ends of games, are shown and named as people see them."""
+
+
+class Findings(NamedTuple):
+    """What random play showed of a game."""
+
+    broken: list[str]
+    """A line for each law that does not hold. Some are only looked at once the more basic ones do."""
+    games: int = 0
+    positions: int = 0
+    """Those in which someone had to choose."""
+    mean_plies: float = 0.0
+    results: tuple[int, ...] = (0, 0, 0)
+    """Games that the first side won, drawn ones, and those that the second side won."""
+
+
+def check_laws(game: Game, games: int = 64, seed: int = 0) -> Findings:
+    """Play `games` random games, and hold the rules against the laws of `Game`."""
+    if broken := list(_numbers(game)) or list(_types(game)):
+        return Findings(broken)
+    keys = jax.random.split(jax.random.key(seed), games)
+    plies = min(game.max_plies * (2 if game.num_chance else 1), MOST_PLIES) + 1
+    played = jax.device_get(_play(game, plies, keys))
+    broken = list(_rules(game, played, keys))
+    broken = broken or [*_for_people(game, played, keys), *_symmetries(game, played, keys)]
+    decisions, ends = _decisions(played), np.sign(played.score[-1, played.over[-1]])
+    return Findings(
+        broken,
+        games,
+        positions=int(decisions.sum()),
+        mean_plies=float(decisions.sum(axis=0).mean()),
+        results=tuple(int((ends == result).sum()) for result in (1, 0, -1)),
+    )
+
+
+# --- what can be seen without playing --------------------------------------------------------------------------------
+
+
+def _numbers(game: Game) -> Iterator[str]:
+    """Whether the sizes are sizes."""
+    for name, low in (("num_actions", 1), ("max_moves", 1), ("max_plies", 1), ("num_chance", 0)):
+        value = getattr(game, name)
+        if type(value) is not int or value < low:
+            yield f"{name} is {value!r}, but must be a whole number, {low} or more"
+        elif name == "max_moves" and value > game.num_actions:
+            yield f"max_moves is {value}, but there are only {game.num_actions} actions"
+    shape = game.observation_shape
+    if type(shape) is not tuple or not shape or not all(type(size) is int and size > 0 for size in shape):
+        yield f"observation_shape is {shape!r}, but must be a tuple of whole numbers, 1 or more each"
+
+
+def _types(game: Game) -> Iterator[str]:
+    """Whether each rule can be compiled and gives what it must, which is found without running it."""
+    state, fault = _trace(game, "init", jax.eval_shape(lambda: jax.random.key(0)))
+    if fault or not hasattr(state, "_fields"):
+        yield fault or f"init gives a {type(state).__name__}, but must give a NamedTuple of arrays"
+        return
+    fields = _describe(state, weak=True)
+    if weak := [name for name, text in fields.items() if text.startswith("weak")]:
+        yield f"init gives plain numbers as {', '.join(weak)}: write jnp.int32(0) in place of 0"
+        return
+    action, draw = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((), jnp.float32)
+    observation = jax.ShapeDtypeStruct(game.observation_shape, jnp.float32)
+    values = jax.ShapeDtypeStruct((game.num_actions,), jnp.float32)
+    number, yes_or_no = "int32 []", "bool []"
+    yield from _compare(game, "player", number, state)
+    yield from _compare(game, "legal", f"bool [{game.num_actions}]", state)
+    yield from _compare(game, "moves", f"int32 [{game.max_moves}], {number}", state)
+    yield from _compare(game, "pick", number, state, draw)
+    yield from _compare(game, "over", yes_or_no, state)
+    yield from _compare(game, "score", "float32 []", state)
+    yield from _compare(game, "observe", _type("float32", game.observation_shape), state)
+    shapes = f"float32 [S, {str(game.observation_shape)[1:-1].rstrip(',')}], float32 [S, {game.num_actions}]"
+    yield from _compare(game, "symmetries", shapes, observation, values)
+    if game.num_chance:
+        yield from _compare(game, "chance", f"float32 [{game.num_chance}]", state)
+    for name in ("step", "resolve") if game.num_chance else ("step",):
+        after, fault = _trace(game, name, state, action)
+        found = _describe(after, weak=True)
+        if fault or found.keys() != fields.keys():
+            given = ", ".join(filter(None, found)) or "no NamedTuple"
+            yield fault or f"{name} gives {given}, but init gives {', '.join(fields)}"
+        else:
+            for field in fields:
+                if found[field] != fields[field]:
+                    yield f"{name} gives {field} as {found[field]}, but init gives {fields[field]}"
+
+
+def _compare(game: Game, name: str, expected: str, *arguments: Any) -> Iterator[str]:
+    """What is wrong with the shapes and dtypes that a rule gives; S stands for any one number."""
+    found, fault = _trace(game, name, *arguments)
+    given = ", ".join(_describe(found).values())
+    pattern = re.escape(expected).replace("S", r"(\d+)", 1).replace("S", r"\1")
+    if fault or not re.fullmatch(pattern, given):
+        yield fault or f"{name} gives {given or 'nothing'}, but must give {expected}"
+
+
+def _trace(game: Game, name: str, *arguments: Any) -> tuple[Any, str]:
+    """What a rule gives, as shapes; or the line that says why it cannot be compiled."""
+    try:
+        return jax.eval_shape(getattr(game, name), *arguments), ""
+    except Exception as error:
+        return None, f"{name} cannot be compiled: {_said(game, error)}"
+
+
+def _describe(tree: Any, weak: bool = False) -> dict[str, str]:
+    """The shape and dtype of every array by its name, such as ``bool [3, 3]``."""
+    return {
+        keystr(path).lstrip("."): ("weak " if weak and leaf.weak_type else "") + _type(leaf.dtype, leaf.shape)
+        for path, leaf in tree_leaves_with_path(tree)
+    }
+
+
+def _type(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{dtype} {list(shape)}"
+
+
+def _said(game: Game, error: Exception) -> str:
+    """An error in one line: what it says, where in the game's own file, and what may help."""
+    files = {inspect.getsourcefile(kind) for kind in type(game).__mro__ if kind not in (*Game.__mro__, object)}
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    where = f", {Path(places[-1].filename).name} line {places[-1].lineno}" if places else ""
+    says = (str(error).strip() or "no more is said").splitlines()[0].rstrip(".")
+    hint = "; use jnp.where, & and | in place of if, and, or" if isinstance(error, jax.errors.JAXTypeError) else ""
+    return f"{type(error).__name__}{where}: {says}{hint}"
+
+
+# --- what random play shows ------------------------------------------------------------------------------------------
+
+
+class _Played(NamedTuple):
+    """N games, T plies of each, dice and cards counted as plies: what was seen before each ply."""
+
+    action: Array  # int32 [T, N] played there, or the outcome of the dice
+    player: Array  # int32 [T, N]
+    choices: Array  # int32 [T, N] legal actions
+    over: Array  # bool [T, N]
+    score: Array  # float32 [T, N]
+    packed: Array  # bool [T, N] whether `moves` lists exactly the legal ones
+    finite: Array  # bool [T, N] whether `observe` gives numbers
+    kept: Array  # bool [T, N] whether `step` with some action leaves the state as it is
+    likely: Array  # bool [T, N] whether `chance` gives probabilities
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _play(game: Game, plies: int, keys: Array) -> _Played:
+    def ply(states: State, now: Array) -> tuple[State, _Played]:
+        draws = jax.vmap(functools.partial(jax.random.fold_in, data=now))(keys)
+        seen = jax.vmap(functools.partial(_look, game))(states, draws)
+        return jax.vmap(functools.partial(_advance, game))(states, seen.action), seen
+
+    return jax.lax.scan(ply, jax.vmap(game.init)(keys), jnp.arange(plies))[1]
+
+
+def _look(game: Game, state: State, key: Array) -> _Played:
+    """What the rules say of one state, and the action or outcome that is played there."""
+    choose, other = jax.random.split(key)
+    legal, (moves, count) = game.legal(state), game.moves(state)
+    listed = (jnp.arange(game.max_moves) < count).astype(jnp.int32)
+    packed = jnp.zeros(game.num_actions, jnp.int32).at[moves].add(listed)
+    action = jax.random.categorical(choose, jnp.where(legal, 0.0, -jnp.inf)).astype(jnp.int32)
+    likely = jnp.bool_(True)
+    if game.num_chance:
+        chance = game.chance(state)
+        outcome = jax.random.categorical(choose, jnp.log(chance)).astype(jnp.int32)
+        action = jnp.where(game.player(state) == CHANCE, outcome, action)
+        likely = jnp.all(chance >= 0) & (jnp.abs(jnp.sum(chance) - 1) < 1e-4)
+    after = game.step(state, jax.random.randint(other, (), 0, game.num_actions, jnp.int32))
+    pairs = zip(jax.tree.leaves(state), jax.tree.leaves(after), strict=True)
+    return _Played(
+        action,
+        game.player(state),
+        jnp.sum(legal, dtype=jnp.int32),
+        game.over(state),
+        game.score(state),
+        jnp.all(packed == legal.astype(jnp.int32)) & (count == jnp.sum(legal, dtype=jnp.int32)),
+        jnp.all(jnp.isfinite(game.observe(state))),
+        jnp.all(jnp.stack([jnp.all(was == now) for was, now in pairs])),
+        likely,
+    )
+
+
+def _advance(game: Game, state: State, action: Array) -> State:
+    """The state after an action or an outcome; a finished game stays, whatever `step` makes of it."""
+    after = game.step(state, action)
+    if game.num_chance:
+        rolled = game.resolve(state, jnp.minimum(action, game.num_chance - 1))
+        after = keep_if(game.player(state) == CHANCE, rolled, after)
+    return keep_if(game.over(state), state, after)
+
+
+def _decisions(played: _Played) -> np.ndarray:
+    """bool [T, N]: where someone has to choose."""
+    return np.asarray(~played.over & (played.player != CHANCE))
+
+
+def _rules(game: Game, played: _Played, keys: Array) -> Iterator[str]:
+    """What is wrong with the rules, and after which moves it was found first."""
+    running, choosing = ~played.over, _decisions(played)
+    sides = (0, 1, CHANCE) if game.num_chance else (0, 1)
+    plies = np.cumsum(choosing, axis=0)
+    for wrong, law in (
+        (running & ~np.isin(played.player, sides), lambda at: f"player is {played.player[at]}, but must be 0 or 1"),
+        (choosing & (played.choices == 0), lambda at: "legal allows no move, but the game is not over"),
+        (
+            choosing & (played.choices > game.max_moves),
+            lambda at: f"legal allows {played.choices[at]} moves, but max_moves is {game.max_moves}",
+        ),
+        (
+            choosing & ~played.packed & (played.choices <= game.max_moves),
+            lambda at: "moves does not list exactly what legal allows",
+        ),
+        (running & (played.score != 0), lambda at: f"score is {played.score[at]:g}, but the game is not over"),
+        (
+            played.over & ~(np.abs(played.score) <= 1),
+            lambda at: f"score is {played.score[at]:g}, but must lie in [-1, 1]",
+        ),
+        (choosing & ~played.finite, lambda at: "observe gives what is not a finite number"),
+        (
+            played.over & ~played.kept,
+            lambda at: "step changes a finished game: end it with keep_if(self.over(state), state, changed)",
+        ),
+        (running & ~choosing & ~played.likely, lambda at: "chance gives no probabilities that add up to 1"),
+        (choosing & (plies > game.max_plies), lambda at: f"the game goes on, but max_plies is {game.max_plies}"),
+    ):
+        if wrong.any():
+            at = tuple(np.argwhere(wrong)[0])
+            yield f"{law(at)} ({_after(game, played, keys, *at)})"
+
+
+def _after(game: Game, played: _Played, keys: Array, ply: int, row: int) -> str:
+    """Where a position is: the moves that lead to it, or the last ones of them."""
+    names, state = [], game.init(keys[row])
+    for number in range(ply):
+        action = int(played.action[number, row])
+        try:
+            names.append("chance" if played.player[number, row] == CHANCE else game.action_name(state, action))
+        except Exception:
+            names.append(f"action {action}")
+        state = _move(game, state, action)
+    if not names:
+        return "at the start"
+    return f"after {', '.join(names)}" if ply <= 12 else f"after {ply} moves, the last ones {', '.join(names[-6:])}"
+
+
+_move = jax.jit(lambda game, state, action: _advance(game, state, jnp.int32(action)), static_argnums=0)
+
+
+def _find(game: Game, played: _Played, keys: Array, ply: int, row: int) -> State:
+    """The state at a place, on the host."""
+    state = game.init(keys[row])
+    for number in range(ply):
+        state = _move(game, state, int(played.action[number, row]))
+    return jax.device_get(state)
+
+
+# --- what people see -------------------------------------------------------------------------------------------------
+
+
+def _for_people(game: Game, played: _Played, keys: Array) -> Iterator[str]:
+    """What is wrong with names, boards and endings; each kind of fault once."""
+    draw = random.Random(0)
+    choices = [tuple(at) for at in np.argwhere(_decisions(played))]
+    ends = [(len(played.over) - 1, row) for row in np.flatnonzero(played.over[-1])]
+    told: set[str] = set()
+    for places, look in ((choices, _choice), (ends, _end)):
+        for at in draw.sample(places, min(POSITIONS, len(places))):
+            try:
+                for kind, fault in look(game, _find(game, played, keys, *at)):
+                    if kind not in told:
+                        told.add(kind)
+                        yield f"{fault} ({_after(game, played, keys, *at)})"
+            except Exception as error:
+                yield f"{_said(game, error)} ({_after(game, played, keys, *at)})"
+                return
+
+
+def _choice(game: Game, state: State) -> Iterator[tuple[str, str]]:
+    """What is wrong with a position in which someone has to choose: the kind of fault, and the line."""
+    names = {action: game.action_name(state, action) for action in game.legal_actions(state)}
+    for action, name in names.items():
+        first = next(other for other, same in names.items() if same == name)
+        if not isinstance(name, str) or not name.strip() or "," in name or "\n" in name:
+            yield "name", f"action_name calls a move {name!r}, but must give one line of text without a comma"
+        elif first != action:
+            yield "twice", f"action_name calls the actions {first} and {action} both {name!r}"
+        elif len(set(names.values())) == len(names):
+            yield from _read_back(game, state, name, action)
+    legal = np.asarray(game.legal(state))
+    draws = (np.arange(game.max_moves, dtype=np.float32) + np.float32(0.5)) / np.float32(legal.sum())
+    picked = np.asarray(_picks(game, state, draws))
+    if not np.array_equal(np.sort(picked[: legal.sum()]), np.flatnonzero(legal)):
+        yield "pick", "pick does not give each legal action an equal share of [0, 1)"
+    for seat in (0, 1):
+        yield from _board(game, state, seat)
+
+
+_picks = jax.jit(lambda game, state, draws: jax.vmap(functools.partial(game.pick, state))(draws), static_argnums=0)
+
+
+def _read_back(game: Game, state: State, name: str, action: int) -> Iterator[tuple[str, str]]:
+    try:
+        found = game.parse_action(state, name)
+    except BadInput as error:
+        yield "parse", f"parse_action does not read {name!r}, which action_name gave: {error}"
+    else:
+        if found != action:
+            yield "parse", f"parse_action reads {name!r} as action {found}, but it is the name of action {action}"
+
+
+def _board(game: Game, state: State, seat: int) -> Iterator[tuple[str, str]]:
+    shown, view = game.show(state, seat), game.view(state, seat)
+    if not isinstance(shown, str) or not shown.strip():
+        yield "show", f"show gives {shown!r}, but must give lines of text"
+    try:
+        same = json.loads(json.dumps(view)) == view
+    except TypeError:
+        same = False
+    if not same or not isinstance(view, dict) or "kind" not in view:
+        yield "view", "view must give a dict with a kind, of plain numbers, texts, lists and dicts only"
+    elif view["kind"] == "grid" and [len(row) for row in view["cells"]] != [view["columns"]] * view["rows"]:
+        yield "grid", f"view gives cells that are not {view['rows']} rows of {view['columns']}"
+
+
+def _end(game: Game, state: State) -> Iterator[tuple[str, str]]:
+    """What is wrong with a finished game."""
+    reason, score = game.outcome_reason(state), float(game.score(state))
+    if not isinstance(reason, str) or not reason.strip() or "\n" in reason:
+        yield "reason", f"outcome_reason gives {reason!r}, but must give one line of text"
+    elif score == 0 and "draw" not in reason:
+        yield "draw", f"outcome_reason says {reason!r} of a drawn game, but must have the word draw in it"
+    for seat in (0, 1):
+        yield from _board(game, state, seat)
+
+
+# --- symmetries ------------------------------------------------------------------------------------------------------
+
+
+def _symmetries(game: Game, played: _Played, keys: Array) -> Iterator[str]:
+    """What is wrong with the mirror images: each must be another game that could be played."""
+    if game.num_chance:
+        return
+    same, moved, alike = jax.device_get(_mirror(game, keys, jnp.asarray(played.action)))
+    running = ~played.over
+    for wrong, law in (
+        (running & ~same, "the first of the symmetries is not the observation and the values themselves"),
+        (running & ~moved, "symmetries must only move the values of actions about"),
+        (~alike, "play the image of every move, and what is seen is not the image: symmetries do not fit the rules"),
+    ):
+        if wrong.any():
+            yield f"{law} ({_after(game, played, keys, *np.argwhere(wrong)[0])})"
+            return
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _mirror(game: Game, keys: Array, actions: Array) -> tuple[Array, Array, Array]:
+    """bool [T, N] each: the first image is the thing itself; values are only moved; the image can be played.
+
+    Every image of a game is played beside it. An image of the first position that is another position cannot be
+    reached, so there is nothing to hold against it.
+    """
+    numbers = jnp.arange(game.num_actions, dtype=jnp.float32)
+
+    def one(key: Array, actions: Array) -> tuple[Array, Array, Array]:
+        first = game.init(key)
+        images, _ = game.symmetries(game.observe(first), numbers)
+        reached = jnp.all((images == images[:1]).reshape(len(images), -1), axis=1)  # [S]
+
+        def ply(pair: tuple[State, State], action: Array) -> tuple[tuple[State, State], tuple[Array, Array, Array]]:
+            state, mirrored = pair
+            observation, over = game.observe(state), game.over(state)
+            images, turned = game.symmetries(observation, numbers)
+            same = jnp.all(images[0] == observation) & jnp.all(turned[0] == numbers)
+            moved = jnp.all(jnp.sort(turned, axis=1) == numbers[None])
+            seen = jax.vmap(game.observe)(mirrored)
+            looks = jnp.all((seen == images).reshape(len(images), -1), axis=1) | over
+            ends = (jax.vmap(game.over)(mirrored) == over) & (jax.vmap(game.score)(mirrored) == game.score(state))
+            mapped = jnp.argmax(turned == action.astype(jnp.float32), axis=1).astype(jnp.int32)
+            after = jax.vmap(functools.partial(_advance, game))(mirrored, mapped)
+            return (_advance(game, state, action), after), (same, moved, jnp.all(~reached | (looks & ends)))
+
+        copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(images), *leaf.shape)), first)
+        return jax.lax.scan(ply, (first, copies), actions)[1]
+
+    return jax.vmap(one, (0, 1), 1)(keys, actions)

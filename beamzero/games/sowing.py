@@ -1,0 +1,72 @@
+"""What the games that sow stones round a ring of houses share: the sowing itself, and what people see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+SIDES = ("first", "second")
+
+
+def sow(stones: Array, first: Array, places: int) -> tuple[Array, Array]:
+    """What each place of a ring gains, uint8 [places], and where the last stone falls, uint8 [].
+
+    `stones` fall one by one into `first` and the places after it, all uint8. No stone is followed on its way: each
+    place gains one for every whole lap, and the first few one more.
+    """
+    laps, rest = stones // np.uint8(places), stones % np.uint8(places)
+    place = np.arange(places, dtype=np.uint8)
+    order = jnp.where(place >= first, place - first, place + np.uint8(places) - first)
+    gains = laps + (order < rest).astype(jnp.uint8)
+    return gains, (first + rest + np.uint8(places - 1)) % np.uint8(places)
+
+
+def draw(
+    houses: Sequence[Sequence[int]], stores: Sequence[int], seat: int = 0, marked: Sequence[tuple[int, int]] = ()
+) -> str:
+    """The board as text, with the row and the store of side `seat` below and to the right, as it sits there.
+
+    `houses` are two lists of counts, each side's from its own left. A marked house, (side, house), is shown as ×.
+    """
+    texts = [["×" if (side, i) in marked else str(n) for i, n in enumerate(row)] for side, row in enumerate(houses)]
+    numbers = [str(i + 1) for i in range(len(houses[0]))]
+    width = max(2, *(len(text) for text in [*texts[0], *texts[1], *map(str, stores)]))
+    line = "─" * (width + 2)
+
+    def frame(left: str, between: str, right: str) -> str:
+        return left + between.join([line] * len(numbers)) + right
+
+    def row(cells: Sequence[str], edge: str = "│") -> str:
+        return edge + edge.join(f" {cell:>{width}} " for cell in cells) + edge
+
+    other = 1 - seat
+    own_store, other_store, gap = (f" {text!s:>{width}} " for text in (stores[seat], stores[other], ""))
+    return "\n".join(
+        line.rstrip()
+        for line in [
+            f" {gap}{row(numbers[::-1], ' ')} {SIDES[other]}",
+            frame(f"╭{line}┬", "┬", f"┬{line}╮"),
+            f"│{gap}{row(texts[other][::-1])}{gap}│",
+            frame(f"│{other_store}├", "┼", f"┤{own_store}│"),
+            f"│{gap}{row(texts[seat])}{gap}│",
+            frame(f"╰{line}┴", "┴", f"┴{line}╯"),
+            f" {gap}{row(numbers, ' ')} {SIDES[seat]}",
+        ]
+    )
+
+
+def view(
+    houses: Sequence[Sequence[int]], stores: Sequence[int], marked: Sequence[tuple[int, int]] = ()
+) -> dict[str, Any]:
+    """The JSON of a sowing board; sides and houses are counted from 0."""
+    return {
+        "kind": "sowing",
+        "houses": [list(row) for row in houses],
+        "stores": list(stores),
+        "marked": [list(place) for place in marked],
+        "turn": True,
+    }

@@ -1,0 +1,86 @@
+"""The children of a batch of nodes, and what they are worth: the score where the game is over, else V.
+
+Two ways, for two kinds of games. Where most of a node's slots hold a move (Connect Four: 7 slots, 6.5 moves), all
+children are made at once, and V is asked for those that are real and not over. Where most slots are empty (Othello: 9
+moves in some 30 slots; chess: 35 in 218), a child is made only for a real move: the real moves of the whole batch are
+packed together, and chunk by chunk their children are made, valued and forgotten, so that memory does not grow with K.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from beamzero.games import Game, State
+from beamzero.search.evaluator import Evaluator, side_sign
+from beamzero.search.packing import apply_packed, take_rows
+
+_NARROW = 16
+"""Slots of a node up to which most hold a move."""
+
+
+class Children(NamedTuple):
+    """What is known about the children of B nodes, in K slots each; zeros where there is none."""
+
+    value: Array  # float32 [B, K] for side 0
+    over: Array  # bool [B, K]
+    ran: Array  # int32 [] positions that V was run on, padding included
+
+
+def is_narrow(game: Game) -> bool:
+    """Whether most of a node's slots hold a move."""
+    return game.max_moves <= _NARROW
+
+
+def listed_moves(game: Game, states: State, wanted: Array | None = None) -> tuple[Array, Array, Array]:
+    """int32 [B, K], int32 [B], bool [B, K]: moves, how many, which slots hold one; none where `wanted` [B] is false."""
+    moves, count = jax.vmap(game.moves)(states)
+    count = count if wanted is None else jnp.where(wanted, count, 0)
+    return moves, count, jnp.arange(game.max_moves, dtype=jnp.int32)[None] < count[:, None]
+
+
+def value_children(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
+    """The children by `moves` [B, K] of each node [B] where `listed` [B, K] holds."""
+    return (_all_at_once if is_narrow(game) else _packed)(game, evaluator, node, moves, listed)
+
+
+def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
+    batch, width = listed.shape
+    children = jax.vmap(jax.vmap(game.step, (None, 0)))(node, moves)  # [B, K, ...]
+    flat = jax.tree.map(lambda x: x.reshape(batch * width, *x.shape[2:]), children)
+    over = jax.vmap(game.over)(flat)
+    ask = listed.reshape(-1) & ~over
+    value, ran = apply_packed(lambda rows, _: evaluator.value(rows), flat, ask)
+    value = jnp.where(over, jax.vmap(game.score)(flat), side_sign(game, flat) * value)
+    return Children(value.reshape(batch, width), over.reshape(batch, width) & listed, ran)
+
+
+def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
+    batch, width = listed.shape
+    parent = jnp.arange(batch * width, dtype=jnp.int32) // width
+
+    def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:
+        parent, move = rows
+        child = jax.vmap(game.step)(take_rows(node, parent), move)
+        over = jax.vmap(game.over)(child)
+        # V is asked for finished children too: they are few, and to sort them out would take another round of packing.
+        value = side_sign(game, child) * evaluator.value(child)
+        return jnp.where(over, jax.vmap(game.score)(child), value), over
+
+    (value, over), ran = apply_packed(make, (parent, moves.reshape(-1)), listed.reshape(-1), eighths=None)
+    return Children(value.reshape(batch, width), over.reshape(batch, width), ran)
+
+
+def best_child(value: Array, proven: Array, count: Array, sign: Array) -> tuple[Array, Array]:
+    """float32 and bool [B]: the best of K children for the side to move, as a value for side 0, and if it is proven.
+
+    It is when every child is, or when a proven child already scores all there is to win.
+    """
+    listed = jnp.arange(value.shape[1], dtype=jnp.int32)[None] < count[:, None]
+    own = jnp.where(listed, sign[:, None] * value, -jnp.inf)
+    best = jnp.max(own, axis=1)
+    won = jnp.any(proven & (own == 1.0), axis=1)
+    return sign * best, won | jnp.all(proven | ~listed, axis=1)

@@ -1,0 +1,311 @@
+"""Othello: against rules written the slow and obvious way, against pgx, and by hand."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from tests.games.play import at, replay, sample_states
+
+SIZES = [4, 6, 8]
+DIRECTIONS = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if (r, c) != (0, 0)]
+
+
+class Reference:
+    """One game, as the rules are told to a child; sides are 1 and -1, squares (row, column)."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.side = size, 1
+        half = size // 2
+        self.discs = {(half - 1, half): 1, (half, half - 1): 1, (half - 1, half - 1): -1, (half, half): -1}
+
+    def enclosed(self, square: tuple[int, int], side: int) -> list[tuple[int, int]]:
+        found = []
+        for down, right in DIRECTIONS:
+            line = [(square[0] + i * down, square[1] + i * right) for i in range(1, self.size)]
+            others = list(itertools.takewhile(lambda s: self.discs.get(s) == -side, line))
+            if len(others) < len(line) and self.discs.get(line[len(others)]) == side:
+                found += others
+        return found
+
+    def moves(self, side: int) -> list[tuple[int, int]]:
+        squares = itertools.product(range(self.size), repeat=2)
+        return [square for square in squares if square not in self.discs and self.enclosed(square, side)]
+
+    def play(self, square: tuple[int, int] | None) -> None:
+        if square is not None:
+            for s in [square, *self.enclosed(square, self.side)]:
+                self.discs[s] = self.side
+        self.side = -self.side
+
+    def over(self) -> bool:
+        return not self.moves(1) and not self.moves(-1)
+
+
+@pytest.mark.parametrize(("size", "number"), [(4, 300), (6, 200), (8, 20)])
+def test_random_games_go_as_the_slow_rules_say(size, number):
+    game, draw = make_game("othello", size=size), random.Random(0)
+    shape = (game.max_plies + 1, number)
+    actions, player = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    legal, over = np.zeros((*shape, game.num_actions), bool), np.ones(shape, bool)
+    score = np.zeros(shape, np.float32)
+    passes = early_ends = 0
+    for row in range(number):
+        slow, ply = Reference(size), 0
+        while not slow.over():
+            moves = slow.moves(slow.side)
+            numbers = [r * size + c for r, c in moves] or [size**2]
+            choice = draw.randrange(len(numbers))
+            legal[ply, row, numbers], actions[ply, row] = True, numbers[choice]
+            player[ply, row], over[ply, row] = slow.side < 0, False
+            passes += not moves
+            slow.play(moves[choice] if moves else None)
+            ply += 1
+        score[ply:, row] = np.sign(sum(slow.discs.values()))
+        early_ends += len(slow.discs) < size**2
+
+    first = jax.vmap(game.init)(jax.random.split(jax.random.key(0), number))
+    seen = jax.device_get(replay(game, first, actions))
+    assert (seen.over == over).all()
+    assert (seen.score == score).all()
+    assert (seen.player == player)[~over].all()
+    assert (seen.legal == legal)[~over].all()
+    assert passes, "or the comparison says nothing of them"
+    assert early_ends or size > 4
+    assert {-1, 1} <= set(score[-1]), "both sides won"
+
+
+def test_random_games_go_as_in_pgx(relaxed):
+    """pgx plays two passes out before it ends a game; we end it before them."""
+    pgx = pytest.importorskip("pgx")
+    game, env, number = make_game("othello"), pgx.make("othello"), 64
+
+    def ply(carry, key):
+        state, there, won = carry
+        action = jnp.where(game.over(state), 64, game.pick(state, jax.random.uniform(key)))
+        with relaxed():
+            after = env.step(there, action)
+        alike = (game.legal(state) == there.legal_action_mask).all() & ~there.terminated
+        return (game.step(state, action), after, won + after.rewards), game.over(state) | alike
+
+    def play(key):
+        with relaxed():
+            there = env.init(key)
+        first = (game.init(key), there, jnp.zeros(2))
+        (state, end, won), alike = jax.lax.scan(ply, first, jax.random.split(key, game.max_plies + 2))
+        return alike, end.terminated, won[there.current_player] == game.score(state)
+
+    for agreed in jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(0), number)):
+        assert agreed.all()
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_position_of_the_smallest_board_is_within_the_bounds_and_the_most_moves_occur():
+    game = make_game("othello:size=4")
+
+    @jax.jit
+    def look(states):
+        moves, count = jax.vmap(game.moves)(states)
+        assert game.max_moves < 12, "or a slot would be missing below"
+        legal = jax.vmap(game.legal)(states).sum(axis=1)
+        return jax.vmap(jax.vmap(game.step, (None, 0)))(states, moves), count, legal, jax.vmap(game.over)(states)
+
+    states, most, positions, plies = jax.tree.map(lambda x: np.asarray(x)[None], game.init(jax.random.key(0))), 0, 0, 0
+    while len(states.side):
+        chunks = []
+        for first in range(0, len(states.side), 4096):
+            part = jax.tree.map(lambda x: x[first : first + 4096], states)
+            real = len(part.side)
+            children, count, legal, over = jax.device_get(
+                look(jax.tree.map(lambda x: np.pad(x, (0, 4096 - real), "edge"), part))
+            )
+            running = ~over & (np.arange(4096) < real)
+            most, positions = max(most, legal[running].max(initial=0)), positions + running.sum()
+            listed = (np.arange(game.max_moves) < count[:, None]) & running[:, None]
+            chunks.append(jax.tree.map(lambda x: x[listed], children))
+        states = jax.tree.map(lambda *x: np.concatenate(x), *chunks)
+        _, first = np.unique(np.stack([states.own_lo, states.other_lo, states.side]), axis=1, return_index=True)
+        states, plies = jax.tree.map(lambda x: x[first], states), plies + 1
+    assert positions > 50_000
+    assert most == game.max_moves
+    assert plies - 1 <= game.max_plies
+
+
+def most_open_squares(size: int) -> int:
+    """The most squares on which one side may put a disc, in any position at all: an integer programme.
+
+    A square holds an own disc, one of the other side's, or is open, or none of these. An open square has a line: discs
+    of the other side in a row, then an own one. Along each of the four axes, a disc of the other side is in one row of
+    its kind, whose two ends make one line or none. An own disc ends at most one line from each of eight directions.
+    """
+    names = itertools.count()
+    squares = list(itertools.product(range(size), repeat=2))
+    own, other, is_open = ({square: next(names) for square in squares} for _ in range(3))
+    integers = next(names)
+    at_most: dict[tuple, list[int]] = {}  # lines, of which there are no more than one for what the key ends in
+    for square, (down, right) in itertools.product(squares, DIRECTIONS):
+        line = [(square[0] + i * down, square[1] + i * right) for i in range(1, size)]
+        line = [s for s in line if s in own]
+        for end in range(1, len(line)):
+            name = next(names)
+            axis = max((down, right), (-down, -right))
+            at_most.setdefault(("own", down, right, own[line[end]]), []).append(name)
+            for passed in line[:end]:
+                at_most.setdefault(("other", axis, other[passed]), []).append(name)
+            at_most.setdefault(("of", is_open[square]), []).append(name)
+    rows, high = [], []
+    total = next(names)
+    for square in squares:
+        rows.append({own[square]: 1, other[square]: 1, is_open[square]: 1})
+        high.append(1)
+    for (kind, *_, wanted), lines in at_most.items():
+        sign = -1 if kind == "of" else 1
+        rows.append({wanted: -sign, **dict.fromkeys(lines, sign)})
+        high.append(0)
+    matrix = np.zeros((len(rows), total))
+    for i, row in enumerate(rows):
+        matrix[i, list(row)] = list(row.values())
+    found = milp(
+        -np.isin(np.arange(total), list(is_open.values())).astype(float),
+        constraints=LinearConstraint(matrix, -np.inf, high),
+        integrality=np.arange(total) < integers,
+        bounds=Bounds(0, 1),
+    )
+    assert found.success
+    return round(-found.fun)
+
+
+def test_no_position_of_the_middle_board_has_more_moves_than_stated():
+    assert most_open_squares(6) == make_game("othello:size=6").max_moves
+
+
+# --- what a net sees, and symmetries ---------------------------------------------------------------------------------
+
+
+def turned_round(position: str) -> str:
+    """The same discs, the other side to move."""
+    return position[:-1] + {"X": "O", "O": "X"}[position[-1]]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_net_sees_discs_and_moves_of_both_sides(size):
+    game = make_game("othello", size=size)
+    states, observe = sample_states(game, 20), jax.jit(game.observe)
+    for row in range(20):
+        state = at(states, row)
+        cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
+        other = game.read_position(turned_round(game.write_position(state)))
+        moves = [np.asarray(game.legal(s))[:-1].reshape(size, size) for s in (state, other)]
+        expected = np.stack([cells == 1 + mover, cells == 2 - mover, *moves], axis=-1)
+        assert (np.asarray(observe(state)) == expected).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_turned_board_is_the_same_game(size):
+    """All eight symmetries, from positions of all stages: the image of a move leads to the image of what it led to."""
+    game = make_game("othello", size=size)
+    states, draw = sample_states(game, 12), random.Random(1)
+    symmetries, step, observe = jax.jit(game.symmetries), jax.jit(game.step), jax.jit(game.observe)
+    for row in range(12):
+        state = at(states, row)
+        action = draw.choice(game.legal_actions(state))
+        seen = observe(state)
+        numbers = np.asarray(symmetries(seen, jnp.arange(game.num_actions, dtype=jnp.float32))[1])
+        images, legal = jax.device_get(symmetries(seen, game.legal(state).astype(jnp.float32)))
+        after = jax.device_get(symmetries(observe(step(state, action)), jnp.zeros(game.num_actions))[0])
+        for i in range(8):
+            discs = "".join("-XO"[int(own + 2 * other)] for own, other in images[i][..., :2].reshape(-1, 2))
+            image = game.read_position(f"{discs} X")
+            assert (np.asarray(observe(image)) == images[i]).all()
+            assert (np.asarray(game.legal(image)) == legal[i]).all()
+            moved = step(image, int(np.flatnonzero(numbers[i] == action)[0]))
+            assert (np.asarray(observe(moved)) == after[i]).all()
+
+
+# --- for people ------------------------------------------------------------------------------------------------------
+
+
+def play(moves: str, spec: str = "othello"):
+    game = make_game(spec)
+    state = game.init(jax.random.key(0))
+    for text in moves.split():
+        state = game.step(state, game.parse_action(state, text))
+    return game, state
+
+
+def test_row_1_is_drawn_on_top_and_discs_are_counted():
+    game, state = play("d3 C3")
+    lines = game.show(state).splitlines()
+    assert lines[0] == "   a b c d e f g h"
+    assert lines[3:6] == ["3  · · O X · · · ·", "4  · · · O X · · ·", "5  · · · X O · · ·"]
+    assert lines[-1] == "Black (X) 3, White (O) 3"
+    assert game.view(state)["cells"][2][2:4] == [2, 1]
+
+
+def test_the_shortest_wipe_out_ends_the_game():
+    game, state = play("e6 f4 e3 f6 g5 d6 e7 f5 c5")
+    assert bool(game.over(state)) and float(game.score(state)) == 1
+    assert game.outcome_reason(state) == "Black has 13 discs to 0"
+
+
+@pytest.mark.parametrize(
+    ("position", "moves", "score", "reason"),
+    [
+        ("XO--XOOOXXXXXXXX X", "c1 pass d1", 1, "Black has 16 discs to 0"),
+        ("OX-OXXXXOOOOXXXX X", "pass c1", -1, "White has 10 discs to 6"),
+        ("OOOOOOOOXXXXXXXX X", "", 0, "draw: 8 discs each"),
+        ("OOOOOOOOOXXXXXXX O", "", -1, "White has 9 discs to 7"),
+    ],
+)
+def test_most_discs_win_whoever_moved_last(position, moves, score, reason):
+    game = make_game("othello:size=4")
+    state = game.read_position(position)
+    for text in moves.split():
+        state = game.step(state, game.parse_action(state, text))
+    assert bool(game.over(state))
+    assert float(game.score(state)) == score
+    assert game.outcome_reason(state) == reason
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_position_reads_back_from_its_text(size):
+    game = make_game("othello", size=size)
+    states = sample_states(game, 10)
+    for row in range(10):
+        state = at(states, row)
+        again = game.read_position(f" {game.write_position(state).lower()}\n")
+        for a, b in zip(state, again, strict=True):
+            assert a.dtype == b.dtype and a == b
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "16 squares"),
+        ("----------------", "X or O"),
+        ("-----XO--OX----- Z", "X or O"),
+        ("-----XO--OX---- X", "16 squares"),
+        ("-----XO--OX--*-- X", "X, O or -"),
+        ("-----XO---X----- X", "middle"),
+    ],
+)
+def test_a_text_that_is_no_position_is_told_what_one_looks_like(text, said):
+    with pytest.raises(BadInput) as caught:
+        make_game("othello:size=4").read_position(text)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 2, 3, 5, 7, 9, 10, -8])
+def test_a_size_that_is_not_offered_is_told_which_are(size):
+    with pytest.raises(BadInput, match="4, 6, 8"):
+        make_game("othello", size=size)
