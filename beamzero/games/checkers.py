@@ -164,14 +164,18 @@ class Checkers(Game):
         turned = draughts.NUMBERS[::-1] if seat == 0 else draughts.NUMBERS[:, ::-1]
         rows = [[f"{n:>3}{pieces.get(n, grid.STONES[0])}" if n else "    " for n in row] for row in turned.tolist()]
         lines = ["".join(row).rstrip() for row in rows]
+        return "\n".join([*lines, *self._duty(state)])
+
+    def _duty(self, state: CheckersState) -> list[str]:
         jumper = int(state.jumper).bit_length()
-        return "\n".join([*lines, f"{jumper} must jump on"] if jumper else lines)
+        return [f"{jumper} must jump on"] if jumper else []
 
     def view(self, state: CheckersState, seat: int = 0) -> dict[str, Any]:
         pieces = self._pieces(state)
         return grid.view(
             [[pieces.get(n, "") for n in row] for row in draughts.NUMBERS.tolist()],
             names=[[str(n) if n else "" for n in row] for row in draughts.NUMBERS.tolist()],
+            note="".join(self._duty(state)),
             pieces={letter: {"glyph": glyph, "side": side} for letter, (glyph, side) in _PIECES.items()},
             checkered=True,
             sides=list(_SIDES),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from beamzero.errors import BadInput
@@ -171,9 +173,7 @@ class Game(abc.ABC):
 
     def legal_actions(self, state: State) -> list[int]:
         """The legal actions as Python numbers; none once the game is over."""
-        if bool(self.over(state)):
-            return []
-        return [int(action) for action in jnp.flatnonzero(self.legal(state))]
+        return np.flatnonzero(_legal_now(self, state)).tolist()
 
     def write_position(self, state: State) -> str:
         """The position in the notation that players of the game use, FEN in chess; BadInput where there is none."""
@@ -207,6 +207,11 @@ class Game(abc.ABC):
         (the view itself is never turned); and `note`, a line to stand below the board.
         """
         return {"kind": "text", "text": self.show(state, seat)}
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _legal_now(game: Game, state: State) -> Array:
+    return game.legal(state) & ~game.over(state)
 
 
 def keep_if(condition: Array, kept: State, changed: State) -> State:

@@ -203,12 +203,15 @@ class Othello(Game):
         """Row 1 on top, as players of Othello count, and how many discs each side has."""
         cells = self._cells(state)
         rows = [f"{number}  {' '.join(grid.STONES[cell] for cell in row)}" for number, row in enumerate(cells, 1)]
+        return "\n".join([f"   {' '.join(grid.LETTERS[: self.size])}", *rows, self._discs(cells)])
+
+    def _discs(self, cells: list[list[int]]) -> str:
         numbers = [sum(row.count(stone) for row in cells) for stone in (1, 2)]
-        discs = ", ".join(f"{name} ({grid.STONES[i + 1]}) {numbers[i]}" for i, name in enumerate(_SIDES))
-        return "\n".join([f"   {' '.join(grid.LETTERS[: self.size])}", *rows, discs])
+        return ", ".join(f"{name} ({grid.STONES[i + 1]}) {numbers[i]}" for i, name in enumerate(_SIDES))
 
     def view(self, state: OthelloState, seat: int = 0) -> dict[str, Any]:
-        return grid.view(self._cells(state), top_first=True, look="felt", sides=list(_SIDES))
+        cells = self._cells(state)
+        return grid.view(cells, top_first=True, look="felt", sides=list(_SIDES), note=self._discs(cells))
 
     def action_name(self, state: OthelloState, action: int) -> str:
         if action == self.size**2:

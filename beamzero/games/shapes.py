@@ -1,0 +1,105 @@
+"""What is wrong with a game that can be seen without playing it: sizes, shapes, dtypes, rules that do not compile."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.tree_util import keystr, tree_leaves_with_path
+
+from beamzero.games.game import Game
+
+
+def wrong_sizes(game: Game) -> Iterator[str]:
+    """Whether the sizes are sizes."""
+    for name, low in (("num_actions", 1), ("max_moves", 1), ("max_plies", 1), ("num_chance", 0)):
+        value = getattr(game, name)
+        if type(value) is not int or value < low:
+            yield f"{name} is {value!r}, but must be a whole number, {low} or more"
+        elif name == "max_moves" and value > game.num_actions:
+            yield f"max_moves is {value}, but there are only {game.num_actions} actions"
+    shape = game.observation_shape
+    if type(shape) is not tuple or not shape or not all(type(size) is int and size > 0 for size in shape):
+        yield f"observation_shape is {shape!r}, but must be a tuple of whole numbers, 1 or more each"
+
+
+def wrong_types(game: Game) -> Iterator[str]:
+    """Whether each rule can be compiled and gives what it must, which is found without running it."""
+    state, fault = _trace(game, "init", jax.eval_shape(lambda: jax.random.key(0)))
+    if fault or not hasattr(state, "_fields"):
+        yield fault or f"init gives a {type(state).__name__}, but must give a NamedTuple of arrays"
+        return
+    fields = _describe(state, weak=True)
+    if weak := [name for name, text in fields.items() if text.startswith("weak")]:
+        yield f"init gives plain numbers as {', '.join(weak)}: write jnp.int32(0) in place of 0"
+        return
+    action, draw = jax.ShapeDtypeStruct((), jnp.int32), jax.ShapeDtypeStruct((), jnp.float32)
+    observation = jax.ShapeDtypeStruct(game.observation_shape, jnp.float32)
+    values = jax.ShapeDtypeStruct((game.num_actions,), jnp.float32)
+    number, yes_or_no = "int32 []", "bool []"
+    yield from _compare(game, "player", number, state)
+    yield from _compare(game, "legal", f"bool [{game.num_actions}]", state)
+    yield from _compare(game, "moves", f"int32 [{game.max_moves}], {number}", state)
+    yield from _compare(game, "pick", number, state, draw)
+    yield from _compare(game, "over", yes_or_no, state)
+    yield from _compare(game, "score", "float32 []", state)
+    yield from _compare(game, "observe", _type("float32", game.observation_shape), state)
+    shapes = f"float32 [S, {str(game.observation_shape)[1:-1].rstrip(',')}], float32 [S, {game.num_actions}]"
+    yield from _compare(game, "symmetries", shapes, observation, values)
+    if game.num_chance:
+        yield from _compare(game, "chance", f"float32 [{game.num_chance}]", state)
+    for name in ("step", "resolve") if game.num_chance else ("step",):
+        after, fault = _trace(game, name, state, action)
+        found = _describe(after, weak=True)
+        if fault or found.keys() != fields.keys():
+            given = ", ".join(filter(None, found)) or "no NamedTuple"
+            yield fault or f"{name} gives {given}, but init gives {', '.join(fields)}"
+        else:
+            for field in fields:
+                if found[field] != fields[field]:
+                    yield f"{name} gives {field} as {found[field]}, but init gives {fields[field]}"
+
+
+def _compare(game: Game, name: str, expected: str, *arguments: Any) -> Iterator[str]:
+    """What is wrong with the shapes and dtypes that a rule gives; S stands for any one number."""
+    found, fault = _trace(game, name, *arguments)
+    given = ", ".join(_describe(found).values())
+    pattern = re.escape(expected).replace("S", r"(\d+)", 1).replace("S", r"\1")
+    if fault or not re.fullmatch(pattern, given):
+        yield fault or f"{name} gives {given or 'nothing'}, but must give {expected}"
+
+
+def _trace(game: Game, name: str, *arguments: Any) -> tuple[Any, str]:
+    """What a rule gives, as shapes; or the line that says why it cannot be compiled."""
+    try:
+        return jax.eval_shape(getattr(game, name), *arguments), ""
+    except Exception as error:
+        return None, f"{name} cannot be compiled: {one_line(game, error)}"
+
+
+def _describe(tree: Any, weak: bool = False) -> dict[str, str]:
+    """The shape and dtype of every array by its name, such as ``bool [3, 3]``."""
+    return {
+        keystr(path).lstrip("."): ("weak " if weak and leaf.weak_type else "") + _type(leaf.dtype, leaf.shape)
+        for path, leaf in tree_leaves_with_path(tree)
+    }
+
+
+def _type(dtype: Any, shape: tuple[int, ...]) -> str:
+    return f"{dtype} {list(shape)}"
+
+
+def one_line(game: Game, error: Exception) -> str:
+    """An error in one line: what it says, where in the game's own file, and what may help."""
+    files = {inspect.getsourcefile(kind) for kind in type(game).__mro__ if kind not in (*Game.__mro__, object)}
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    where = f", {Path(places[-1].filename).name} line {places[-1].lineno}" if places else ""
+    says = (str(error).strip() or "no more is said").splitlines()[0].rstrip(".")
+    hint = "; use jnp.where, & and | in place of if, and, or" if isinstance(error, jax.errors.JAXTypeError) else ""
+    return f"{type(error).__name__}{where}: {says}{hint}"
