@@ -84,7 +84,7 @@ def battle(
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
     first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
     states, lengths = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
-    scores = np.asarray(jax.vmap(game.score)(states), np.float64) * (1 - 2 * np.asarray(first_side))
+    scores = np.asarray(_scores(game, states), np.float64) * (1 - 2 * np.asarray(first_side))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
     pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
     return Battle(
@@ -132,6 +132,11 @@ def _step(game: Game, states: State, turns: list[Array], moves: list[Array], len
     action = jnp.where(turns[0], moves[0], moves[1])
     running = turns[0] | turns[1]
     return jax.vmap(game.step)(states, action), lengths + running.astype(jnp.int32)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _scores(game: Game, states: State) -> Array:
+    return jax.vmap(game.score)(states)
 
 
 # --- openings --------------------------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def test_wrong_input_gets_one_line_and_status_2_and_writes_nothing(made, capsys,
     assert main([*words, "--json"]) == 2 and capsys.readouterr().out == "", "not even with --json"
 
 
-@pytest.mark.parametrize("command", ["train", "battle", "rate", "perft", "games", "runs", "export", "bench"])
+@pytest.mark.parametrize("command", ["train", "battle", "rate", "perft", "games", "runs", "export", "bench", "check"])
 def test_every_command_explains_itself(capsys, command):
     assert main([command, "--help"]) == 0
     out, err = capsys.readouterr()
