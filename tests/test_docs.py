@@ -111,7 +111,8 @@ def test_the_test_of_the_guide_passes(there):
 
 def test_the_game_of_the_guide_is_the_one_that_others_know(there):
     """Move by move against OpenSpiel, whose first player sits at the top."""
-    pyspiel = pytest.importorskip("pyspiel")
+    import pyspiel
+
     game = make_game("mygame.py:Breakthrough", size=6)
     theirs = pyspiel.load_game("breakthrough(rows=6,columns=6)")
     step, over, legal = (jax.jit(rule) for rule in (game.step, game.over, game.legal))

@@ -31,11 +31,11 @@ from beamzero.players.trained import shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
+from beamzero.search.minimax import affordable_depth
 from beamzero.spec import quote
 
 HUMAN = "human"
 RUNS = "runs"
-FALLBACK = "lookahead:3"
 NOBODY = -1
 
 AGENT_HELP = "Who plays against you, or human for a second person; by default a trained agent if there is one."
@@ -93,7 +93,7 @@ def default_agent(game: Game) -> tuple[str, str]:
     for run in list_runs(RUNS):
         if run.damaged is None and run.game == game.identity and run.algorithm == "probs" and run.iterations:
             return f"probs:{quote(str(run.folder))}", f" (the newest run in {RUNS})"
-    return FALLBACK, f" (no trained agent for this game ships or is in {RUNS})"
+    return f"lookahead:{affordable_depth(game)}", f" (no trained agent for this game ships or is in {RUNS})"
 
 
 def keyboard(console: Console) -> Callable[[str], str]:

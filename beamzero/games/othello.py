@@ -20,7 +20,7 @@ _SIDES = ("Black", "White")
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
 """Rows down, columns to the right."""
 
-_MAX_MOVES = {4: 6, 6: 20, 8: 33}
+_MAX_MOVES = {4: 8, 6: 20, 8: 33}
 
 
 class OthelloState(NamedTuple):
@@ -233,7 +233,10 @@ class Othello(Game):
         if any(squares[middle - back] == "-" for back in (0, 1, self.size, self.size + 1)):
             raise BadInput(f"{text!r} cannot be: the four squares in the middle are never empty")
         first, second = (constant(*self._squares[[s == disc for s in squares]].tolist()) for disc in "XO")
-        return self._state(first, second, np.uint8(0)) if side == "X" else self._state(second, first, np.uint8(1))
+        states = self._state(first, second, np.uint8(0)), self._state(second, first, np.uint8(1))
+        if any(int(_open_squares(state).number()) > self.max_moves for state in states):
+            raise BadInput(f"{text!r} cannot be reached: no position of a game has more than {self.max_moves} moves")
+        return states["XO".index(side)]
 
     def outcome_reason(self, state: OthelloState) -> str:
         own, other = (int(discs.number()) for discs in _discs(state))

@@ -75,3 +75,8 @@ def _solve_children(game: Game, states: State, moves: Array, listed: Array, dept
     rows = jnp.arange(size, dtype=jnp.int32) // width, moves.reshape(-1)
     found, _ = apply_in_chunks(solve_some, rows, places, total, chunk)
     return jax.tree.map(lambda x: x.reshape(listed.shape), found)
+
+
+def affordable_depth(game: Game) -> int:
+    """How deep an exhaustive look is worth waiting for, given how many moves a position can have."""
+    return 3 if game.max_moves <= 16 else 2 if game.max_moves <= 64 else 1

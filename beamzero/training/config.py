@@ -17,6 +17,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import compute_dtype, make_net
 from beamzero.search.beam import MOST_EXPANSIONS, BeamSearch
+from beamzero.search.minimax import affordable_depth
 from beamzero.spec import parse_options, unknown
 
 
@@ -84,8 +85,9 @@ class ProbsSettings:
     """Rate the agent every so many iterations, and at the end; 0 never does."""
     rate_games: int = 100
     """Games against each opponent in a rating."""
-    rate_against: str = "random lookahead:1 lookahead:2 lookahead:3"
-    """Opponents of a rating, separated by spaces; their own ratings are measured first, the first one being 1000."""
+    rate_against: str = "auto"
+    """Opponents of a rating, separated by spaces; their own ratings are measured first, the first one being 1000.
+    "auto": random, and lookahead:1 to lookahead:3 as far as the game is small enough for them."""
     anchor_games: int = 400
     """Games of each pair of opponents when their ratings are measured."""
 
@@ -160,8 +162,14 @@ def settle(settings: ProbsSettings, game: Game) -> ProbsSettings:
     return dataclasses.replace(
         settings,
         precision=compute_dtype(settings.precision),
+        rate_against=default_opponents(game) if settings.rate_against == "auto" else settings.rate_against,
         search_batch=settings.search_batch or int(max(1, min(most, fitting))),
     )
+
+
+def default_opponents(game: Game) -> str:
+    """Who an agent is rated against where nobody is named."""
+    return " ".join(["random", *(f"lookahead:{depth + 1}" for depth in range(affordable_depth(game)))])
 
 
 def describe_settings(kind: type = ProbsSettings) -> list[tuple[str, Any, str]]:

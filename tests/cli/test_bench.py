@@ -99,8 +99,6 @@ def test_a_game_has_a_row_for_each_peer_that_knows_it(monkeypatch):
 
 
 def test_peers_are_measured_on_their_own_rules():
-    pytest.importorskip("pgx")
-    pytest.importorskip("pyspiel")
     for peer, names in bench_games.PEERS.items():
         assert names.keys() <= GAMES.keys(), peer
     play = bench_games.pyspiel_play("tic_tac_toe", moves=30)

@@ -93,7 +93,6 @@ def check_lines(game, lines: list[Line], rows: int = 32, plies: int = 64) -> Non
                     assert not over[ply, row], where
                     assert set(np.flatnonzero(legal[ply, row])) == expected, where
                     assert set(moves[ply, row, : count[ply, row]]) == expected and count[ply, row] == len(expected)
-            # A row that is not over yet goes astray after its last action: look at it before.
         for row, line in enumerate(some):
             state = jax.tree.map(lambda x: x[row], states)
             if line.ending != Ending.NONE:
@@ -319,6 +318,8 @@ def test_the_counts_of_a_position_may_be_left_out():
         (CHESS, "kk6/8/8/8/8/8/8/K7 w - - 0 1", "black has 2 kings"),
         (CHESS, "k7/8/8/8/8/8/8/K6x w - - 0 1", "'x' is no piece"),
         (CHESS, "k7/8/8/8/8/8/8/K6P w - - 0 1", "first or the last rank"),
+        (CHESS, "8/8/8/3kK2R/8/8/8/8 w - - 0 1", "beside each other"),
+        (SMALL, "6/2k3/1K4/6/6/R5 b - - 0 1", "beside each other"),
         (CHESS, "k7/8/8/8/8/8/8/K7 x - - 0 1", "w or b"),
         (CHESS, "k7/8/8/8/8/8/8/K7 w KQ - 0 1", "not where they began"),
         (CHESS, "k7/8/8/8/8/8/8/K7 w KX - 0 1", "some of KQkq"),

@@ -9,6 +9,7 @@ import json
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pgx
 import pytest
 
 from beamzero.cli import main
@@ -18,8 +19,6 @@ from beamzero.games.pgx_games import PGX_GAMES
 from tests.conftest import relaxed_promotion
 from tests.games.play import Facts, Games, at, random_games, replay
 from tests.training.toy import SETTINGS
-
-pgx = pytest.importorskip("pgx")
 
 NUMBER = 8
 NAMES = ["animal_shogi", "hex", "go_9x9"]

@@ -7,13 +7,12 @@ import random
 
 import jax
 import numpy as np
+import pyspiel
 import pytest
 from jax import Array
 
 from beamzero.games import Game, make_game
 from tests.games.play import Facts, replay
-
-pyspiel = pytest.importorskip("pyspiel")
 
 
 def same(action: int, player: int) -> int:

@@ -146,7 +146,7 @@ class _AnyChess(Game):
         origin = square // size * 8 + square % size
         after, lasting = make_move(self.variant, self._position(state), plane, origin)
         theirs = once(turn(self.variant, after))
-        white = _choose(self.player(state) == 0, after, theirs)
+        white = keep_if(self.player(state) == 0, after, theirs)
         moved = state._replace(
             castling=white.castling,
             passed=jnp.where(white.passed.any(), white.passed.nth(jnp.int32(0)), -1).astype(jnp.int8),
@@ -307,10 +307,6 @@ def _gives_check(game: _AnyChess, state: ChessState, action: Array) -> Array:
     after = game.step(state, action)
     mate = after.ending == Ending.CHECKMATE
     return game.variant.moves(game._position(after)).check.astype(jnp.int32) + mate.astype(jnp.int32)
-
-
-def _choose(condition: Array, first: Position, second: Position) -> Position:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -116,6 +116,9 @@ def _read_board(variant: Variant, text: str, board: str) -> Cells:
         if everything.count(king) != 1:
             raise _wrong(text, f"{side} has {everything.count(king)} kings, but must have one")
         _check_numbers(variant, text, side, [x.upper() for x in everything if x and x.isupper() == king.isupper()])
+    squares = {letter: (r, f) for r, row in enumerate(rows) for f, letter in enumerate(row) if letter in ("K", "k")}
+    if max(abs(a - b) for a, b in zip(squares["K"], squares["k"], strict=True)) <= 1:
+        raise _wrong(text, "the kings stand beside each other")
     if any(letter.upper() == "P" for letter in (*rows[0], *rows[-1])):
         raise _wrong(text, "a pawn stands on the first or the last rank")
     return rows

@@ -14,7 +14,8 @@ from beamzero.games.chess.board import NONE, choose
 from beamzero.games.chess.moves import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, E, N, Position, S, Variant, W
 
 KEYS = 100
-"""How many positions are kept to see a repetition: by the fifty-move rule there are never more to repeat."""
+"""How many positions are kept to see a repetition. By the fifty-move rule there are never more that could be repeated;
+where that is switched off, a repetition is seen within the last hundred plies."""
 
 
 class Ending(enum.IntEnum):
