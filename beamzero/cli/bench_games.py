@@ -28,7 +28,8 @@ PEERS: dict[str, dict[str, str]] = {
         "connect_four": "connect_four",
         "othello": "othello",
         "checkers": "checkers",
-        "kalah": "mancala",
+        "kalah": "mancala",  # of four seeds a house
+        "kalah:seeds=4": "mancala",
         "chess": "chess",
     },
 }

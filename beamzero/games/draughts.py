@@ -109,6 +109,8 @@ def read_fen(text: str) -> Position:
     jumper = int(found["jumper"] or 0)
     if not {*taken} | {jumper or 1} <= {*range(1, 33)} or len({*taken}) < len(taken):
         raise BadInput(f"{text!r} cannot be: squares are 1 to 32, and no two pieces share one")
+    if not both:
+        raise BadInput(f"{text!r} cannot be: there is no piece on the board")
     if max(map(len, named.values())) > 12:
         raise BadInput(f"{text!r} cannot be: a side has at most 12 pieces")
     black, white = (word(int(name.lstrip("K")) for name in names) for names in named.values())

@@ -197,7 +197,7 @@ class Game(abc.ABC):
           `look` is what the board is made of: "blue", "felt" or "wood". Rows are numbered, columns have letters; where
           players do otherwise, `letters` are those of the columns, `names` a text for each square, laid out as `cells`,
           and `top_first` says that the first row is at the top. The rows of a `slanted` board stand half a square to
-          the right of those below them.
+          the right of those below them. `gravity` is true where stones fall to the lowest free square.
         - ``sowing``: `houses`, two lists of counts, each side's from its own left; `stores`, two counts; `marked`, a
           list of [side, house] to point out.
         - ``text``: `text`, as `show` gives it.

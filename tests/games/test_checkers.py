@@ -291,6 +291,7 @@ def test_a_position_without_a_move_is_lost():
         ("B:W30:B2,K30", "no two pieces"),
         ("B:W30,30:B2", "no two pieces"),
         ("B:W30:B1,2,3,4,5,6,7,8,9,10,11,12,13", "at most 12"),
+        ("B:W:B", "no piece"),
         ("B:W30:B29", "king"),
         ("B:W4:B9", "king"),
         ("B:W30:B2:H40", "at most 39"),
