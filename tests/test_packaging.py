@@ -109,10 +109,14 @@ def test_every_data_file_is_installed() -> None:
     assert not left_out
 
 
-def test_copyleft_packages_are_no_dependency() -> None:
-    groups = [PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"].values()]
+def test_copyleft_packages_serve_the_tests_alone() -> None:
+    extras = {name: group for name, group in PROJECT["project"]["optional-dependencies"].items() if name != "dev"}
+    groups = [PROJECT["project"]["dependencies"], *extras.values()]
     names = {re.split(r"[^A-Za-z0-9._-]", wanted)[0].lower() for group in groups for wanted in group}
-    assert not names & {"chess", "python-chess", "pyffish", "bitbully"}
+    copyleft = {"chess", "python-chess", "pyffish", "bitbully"}
+    assert not names & copyleft
+    imports = re.compile(rf"^\s*(import|from) ({'|'.join(copyleft)})\b", re.MULTILINE)
+    assert not [path for path in (ROOT / "beamzero").rglob("*.py") if imports.search(path.read_text())]
 
 
 def test_tests_are_strict_unless_relaxed(relaxed) -> None:

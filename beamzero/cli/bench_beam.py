@@ -14,8 +14,8 @@ from beamzero.cli.timing import Row, seconds_of, side_by_side
 from beamzero.games import Game, State, make_game
 from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
+from beamzero.search.children import children_at_once
 from beamzero.search.cores import searches_at_once
-from beamzero.search.packing import chunk_rows
 from beamzero.search.simple import random_moves
 
 _NETS = {
@@ -60,7 +60,7 @@ def bench_beam(peers: bool) -> Iterator[Row]:
             yield _measure(game, text, roots, sizes, expand, f"beam search E={expand}, {name}")[0]
     for wide in _WIDE:
         game, batch = make_game(wide.game), wide.roots[backend]
-        chunk = chunk_rows(batch * game.max_moves)
+        chunk = children_at_once(game, batch)
         yield from _measure(
             game, wide.net, _some_positions(game, batch, wide.plies), [chunk, 4 * chunk], 10,
             f"beam search E=10, {wide.game}",

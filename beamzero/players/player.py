@@ -55,6 +55,8 @@ class SearchPlayer(Player):
         def choose_some(part: int) -> Array:
             return _choose(self.game, self.search, parts, self.evaluator, states, turn, key, jnp.int32(part))
 
+        if parts == 1:
+            return choose_some(0)
         # Zeros in the rows of the other parts, so that they add up.
         return functools.reduce(jnp.add, side_by_side(choose_some, range(parts)))
 

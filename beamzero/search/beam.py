@@ -13,6 +13,10 @@ lie up to M + 1 plies below the root: the paper's M = 2 sees three plies. That i
 Layout. Children of expansion e stand in slots e*K to e*K + K - 1, so one slice update writes them and nothing is
 scattered. Only expanded nodes keep their state, a K-th of all: a chosen child's state is its parent's, one step on.
 Values are for side 0 throughout, so a sign is needed only where a side chooses.
+
+Games with many moves keep this layout, though most slots stay empty there: in chess 31 of 218 hold a move. A slot takes
+13 bytes, so the 218 take 2.8 kB beside the 1.1 kB of an expanded state. To share slots between expansions would save
+60% at best, and would need a rule for when they run out. No net ever runs on an empty slot: see children.py.
 """
 
 from __future__ import annotations

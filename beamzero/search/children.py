@@ -8,6 +8,7 @@ packed together, and chunk by chunk their children are made, valued and forgotte
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -16,7 +17,7 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator, side_sign
-from beamzero.search.packing import apply_packed, take_rows
+from beamzero.search.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
 
 _NARROW = 16
 """Slots of a node up to which most hold a move."""
@@ -59,8 +60,7 @@ def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, li
 
 
 def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
-    batch, width = listed.shape
-    parent = jnp.arange(batch * width, dtype=jnp.int32) // width
+    rows = jnp.arange(listed.size, dtype=jnp.int32) // listed.shape[1], moves.reshape(-1)
 
     def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:
         parent, move = rows
@@ -70,8 +70,17 @@ def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed:
         value = side_sign(game, child) * evaluator.value(child)
         return jnp.where(over, jax.vmap(game.score)(child), value), over
 
-    (value, over), ran = apply_packed(make, (parent, moves.reshape(-1)), listed.reshape(-1), eighths=None)
-    return Children(value.reshape(batch, width), over.reshape(batch, width), ran)
+    # In chunks on a GPU too: what share of the slots holds moves changes from game to game, so no few sizes would fit.
+    (value, over), ran = apply_in_chunks(make, rows, *pack(listed.reshape(-1)), children_at_once(game, listed.shape[0]))
+    return Children(value.reshape(listed.shape), over.reshape(listed.shape), ran)
+
+
+def children_at_once(game: Game, batch: int) -> int:
+    """Of a batch of nodes with more slots than moves, how many children are made and valued at a time.
+
+    Where an eighth of the slots holds moves, that is at most a quarter of them, and seven eighths of the work count.
+    """
+    return chunk_rows(batch * game.max_moves, parts=32, row_bytes=4 * math.prod(game.observation_shape))
 
 
 def best_child(value: Array, proven: Array, count: Array, sign: Array) -> tuple[Array, Array]:

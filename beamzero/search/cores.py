@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
@@ -21,29 +20,17 @@ def searches_at_once() -> int:
 
 
 def side_by_side(function: Callable[[_Item], _Found], items: Sequence[_Item]) -> Iterator[_Found]:
-    """``function(item)``, a pytree of arrays, for each item in turn; every core works on them.
-
-    The function starts a compiled program and does not wait for it.
-    """
+    """``function(item)``, a pytree of arrays, for each item in turn; every core works on them."""
     if min(len(items), searches_at_once()) == 1:
         yield from (jax.block_until_ready(function(item)) for item in items)
         return
-
-    def run(item: _Item) -> _Found:
-        with _STARTING:  # else each thread would compile the program for itself
-            started = function(item)
-        return jax.block_until_ready(started)
-
-    tasks = [_threads().submit(run, item) for item in items]
+    tasks = [_threads().submit(lambda item: jax.block_until_ready(function(item)), item) for item in items]
     try:
         yield from (task.result() for task in tasks)
     finally:
         for task in tasks:
             task.cancel()
         wait(tasks)
-
-
-_STARTING = threading.Lock()
 
 
 @functools.cache

@@ -17,8 +17,8 @@ from jax import Array, lax
 Rows = Any
 """A pytree of arrays that share their first axis."""
 
-_CHUNKS = {"cpu": (2**3, 2**9), "gpu": (2**12, 2**15)}
-"""The fewest and the most rows of a chunk. What a CPU's cache holds; what makes the host's part small on a GPU."""
+_CHUNKS = {"cpu": (2**3, 2**9, 2**22), "gpu": (2**12, 2**15, 2**31)}
+"""The fewest and the most rows of a chunk, and the most bytes: what a CPU's cache holds; what keeps a GPU busy."""
 
 
 def pack(mask: Array) -> tuple[Array, Array]:
@@ -35,21 +35,20 @@ def take_rows(rows: Rows, places: Array) -> Rows:
     return jax.tree.map(lambda x: jnp.asarray(x).at[places].get(mode="clip"), rows)
 
 
-def chunk_rows(size: int) -> int:
-    """How many of `size` rows to do at a time where an unknown share of them counts.
+def chunk_rows(size: int, parts: int = 16, row_bytes: int = 1) -> int:
+    """How many of `size` rows, whose work takes `row_bytes` each, to do at a time where an unknown share counts.
 
-    The last chunk is half empty on average, so chunks are small beside what may count: even where only an eighth of all
-    rows do, four fifths of the work is of use.
+    The last chunk is half empty on average, so a chunk is at most one of `parts` of all rows where that is possible.
     """
-    fewest, most = _CHUNKS["gpu" if jax.default_backend() == "gpu" else "cpu"]
-    return min(size, most, max(fewest, -(-size // 16)))
+    fewest, most, most_bytes = _CHUNKS["gpu" if jax.default_backend() == "gpu" else "cpu"]
+    return min(size, max(fewest, min(-(-size // parts), most, most_bytes // row_bytes)))
 
 
 def apply_packed(
     function: Callable[[Rows, Array], Rows],
     rows: Rows,
     mask: Array,
-    eighths: tuple[int, ...] | None = (1, 6, 7, 8),
+    eighths: tuple[int, ...] = (1, 6, 7, 8),
 ) -> tuple[Rows, Array]:
     """``function(rows, 0)`` where `mask` [N] holds and zeros elsewhere; and how many rows it ran on, padding included.
 
@@ -58,12 +57,11 @@ def apply_packed(
 
     A CPU works through the packed rows in chunks of at most N/16. On a GPU each chunk costs a look at the loop's
     condition from the host, so there the packed rows are done at once, in the smallest of a few sizes that holds them:
-    `eighths` of N, the last of them 8. Each size is compiled, so there should be few. Where no few sizes would fit what
-    may count, `eighths` is None, and a GPU works in chunks too.
+    `eighths` of N, the last of them 8. Each size is compiled, so there should be few.
     """
     size = mask.shape[0]
     places, count = pack(mask)
-    if jax.default_backend() == "gpu" and eighths is not None:
+    if jax.default_backend() == "gpu":
         return _apply_once(function, rows, places, count, sorted({0, *(-(-size * part // 8) for part in eighths)}))
     return apply_in_chunks(function, rows, places, count, chunk_rows(size))
 

@@ -262,7 +262,7 @@ def test_random_games_of_chess6x6_go_as_in_fairy_stockfish():
     for fen in ("3k2/6/6/6/6/R2K1R w KQ -", "r2k1r/6/6/6/2P3/2QK2 b kq -", "3k2/6/6/6/1N4/2K3 w - -"):
         starts += [f"{fen} 0 1"] * 4
     starts += ["4k1/1P4/6/6/4p1/2K3 w - - 0 1", "r2k1r/1P4/6/6/5p/R2K1R b KQkq - 0 1"] * 3
-    starts += ["3k2/6/6/R5/6/3K2 w - - 90 60"] * 2 + ["4k1/6/6/6/1Q4/2K3 w - - 0 1"] * 6
+    starts += ["3k2/6/6/R5/6/3K2 w - - 90 60"] * 2 + ["k5/P5/1K4/6/6/6 w - - 0 1"] * 6
     lines = [play_fairy(draw, start) for start in starts]
     check_lines(SMALL, lines)
     reached = {line.ending for line in lines}

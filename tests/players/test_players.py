@@ -150,6 +150,18 @@ def test_random_moves_are_legal_even_and_by_the_key():
     assert (moves != player.choose(states, everyone, jax.random.key(1))).any()
 
 
+@pytest.mark.parametrize("name", ["random", "lookahead:1"])
+def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
+    """Both draw between many equal moves; the rows are shared by as many programs as there are cores."""
+    states, turn = positions(40), jnp.arange(40) % 5 != 2
+    chosen = []
+    for cores in (1, 2, 3, 9):
+        monkeypatch.setattr("beamzero.players.player.searches_at_once", lambda cores=cores: cores)
+        chosen.append(np.asarray(make_player(name, TIC_TAC_TOE).choose(states, turn, jax.random.key(3))))
+    assert all((chosen[0] == other).all() for other in chosen[1:])
+    assert len(set(chosen[0][turn].tolist())) > 3
+
+
 def test_players_that_differ_in_weights_share_their_code():
     states, turn = positions(8), jnp.ones(8, jnp.bool_)
     players = [net_player(BeamSearch(4), seed) for seed in (0, 7)]

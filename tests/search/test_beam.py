@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.beam import BeamSearch, Tree, back_up, best_line
+from beamzero.search.children import children_at_once, is_narrow
 from beamzero.search.evaluator import SearchResult
 from beamzero.search.packing import chunk_rows
 from tests.games.play import at, sample_states
@@ -232,7 +233,7 @@ def test_nets_run_on_real_children_alone_in_whole_chunks():
     for seed in range(4):
         tree = search_in_forest(search, grow(seed, WIDE), shape=WIDE).tree
         children = tree.children.sum(axis=0)[: tree.done]  # by expansion
-        value_chunk, scores_chunk = chunk_rows(batch), chunk_rows(TREES)
+        value_chunk, scores_chunk = children_at_once(WIDTHS[WIDE], TREES), chunk_rows(TREES)
         assert 1 < value_chunk < batch / 4, "so that there are chunks at all"
         value_rows = sum(-(-int(count) // value_chunk) * value_chunk for count in children)
         asked_scores = tree.evaluations.sum() - (children.sum() - tree.over.sum())
@@ -248,7 +249,7 @@ ROWS = 16
 
 
 @pytest.mark.parametrize("search", [BeamSearch(40, 99), BeamSearch(20, 2), BeamSearch(20, 3, strict=True)], ids=str)
-@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "othello:size=6"])
 def test_games_are_searched_as_the_paper_says(name, search):
     game = make_game(name)
     for seed in (1, 2):
@@ -282,6 +283,12 @@ def test_the_whole_search_is_one_call():
     result = search_game(search, game, evaluator, states).result
     for a, b in zip(called, result, strict=True):
         assert (a == b).all()
+
+
+def test_othello_is_wide_and_the_others_are_not():
+    """So that both ways of making children are held against the paper on real games."""
+    names = ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "othello:size=6"]
+    assert [is_narrow(make_game(name)) for name in names] == [True, True, False]
 
 
 def test_what_is_proven_is_true():

@@ -16,8 +16,9 @@ from beamzero.games import make_game
 from beamzero.search import minimax
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.minimax import Lookahead
+from beamzero.search.packing import chunk_rows
 from tests.games.play import at, random_games, sample_states
-from tests.search.forest import NARROW, ROOTS, TREES, WIDE, Forest, ForestGame, ForestRules, grow
+from tests.search.forest import NARROW, ROOTS, TREES, WIDE, Forest, ForestGame, ForestRules, ForestState, grow
 from tests.search.reference import GameRules, Rules, move_values
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -70,7 +71,7 @@ def assert_same(result, row: int, rules: Rules, position, depth: int) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "othello:size=6"])
 def test_games_are_searched_to_the_depth(name, depth):
     game = make_game(name)
     rules = GameRules(game, zero_evaluator(game))
@@ -106,24 +107,32 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch):
 
 
 def test_only_real_positions_are_searched_below_the_first_ply(monkeypatch):
-    """A chunk that is not full costs no more than it holds: its empty rows have no children."""
-    ran: list[int] = []
+    """What fills the last chunk of the first ply is made, but has no children of its own."""
+    made: list[int] = []
     step = ForestGame.step
 
     def counted(game, state, action):
-        jax.debug.callback(lambda action: ran.append(1), action)
+        jax.debug.callback(lambda action: made.append(1), action)
         return step(game, state, action)
 
     monkeypatch.setattr(ForestGame, "step", counted)
-    forest = grow(1, WIDE)
-    jax.block_until_ready(jax.jit(lambda f: Lookahead(2)(ForestGame(f, WIDE), None, ROOTS, jax.random.key(0)))(forest))
-    jax.effects_barrier()
+    forest = grow(8, WIDE)
     rules = ForestRules(forest)
-    seen = sum(positions_seen(rules, int(root), 2) - 1 for root in ROOTS.node)
-    # At most one chunk that is not full for the first ply, and one for each chunk of the first for the second.
-    chunk = minimax.chunk_rows(TREES * WIDE.moves)
-    first = sum(len(rules.moves(int(root))) for root in ROOTS.node)
-    assert seen <= len(ran) <= seen + chunk + -(-first // chunk) * minimax.chunk_rows(chunk * WIDE.moves)
+    # What fills up a chunk is a copy of the last slot of all; here it holds a move, after which there are many more.
+    order = sorted(ROOTS.node.tolist(), key=lambda root: root == 1440)
+    assert len(rules.moves(order[-1])) == WIDE.moves
+    assert len(rules.moves(rules.step(order[-1], rules.moves(order[-1])[-1]))) == 18
+    roots = ForestState(np.array(order, np.int32))
+    jax.block_until_ready(jax.jit(lambda f: Lookahead(2)(ForestGame(f, WIDE), None, roots, jax.random.key(0)))(forest))
+    jax.effects_barrier()
+
+    first_chunk = chunk_rows(TREES * WIDE.moves)
+    second_chunk = chunk_rows(first_chunk * WIDE.moves)
+    children = [rules.step(root, action) for root in order for action in rules.moves(root)]
+    chunks = [children[first : first + first_chunk] for first in range(0, len(children), first_chunk)]
+    below = [sum(len(rules.moves(child)) for child in chunk) for chunk in chunks]
+    assert len(children) % first_chunk, "there is something to fill up"
+    assert len(made) == len(chunks) * first_chunk + sum(-(-count // second_chunk) * second_chunk for count in below)
 
 
 def test_all_best_moves_are_chosen_about_equally_often_and_no_other():

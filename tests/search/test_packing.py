@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.search import packing
 from beamzero.search.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
 
 SIZE = 13
@@ -131,14 +130,6 @@ def test_on_a_gpu_all_rows_are_done_at_once_in_the_smallest_size_that_holds_them
         assert ran == ([wanted] if wanted else []), count
 
 
-def test_on_a_gpu_where_no_few_sizes_fit_they_are_done_in_chunks(monkeypatch):
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(packing, "chunk_rows", lambda size: 4)
-    mask = np.arange(SIZE) % 2 == 0
-    results = jax.jit(lambda rows: apply_packed(numbered, rows, mask, eighths=None))(rows_of(0))
-    assert check(results, rows_of(0), mask) == [0, 0, 0, 0, 1, 1, 1] and results[1] == 8
-
-
 @pytest.mark.parametrize("backend", ["cpu", "gpu"])
 @pytest.mark.parametrize("size", [1, 7, 8, 100, 7 * 1024, 34 * 1024, 218 * 1024, 218 * 2**15])
 def test_chunks_waste_little_where_an_eighth_or_more_of_all_rows_counts(monkeypatch, backend, size):
@@ -149,6 +140,8 @@ def test_chunks_waste_little_where_an_eighth_or_more_of_all_rows_counts(monkeypa
         counts = np.arange(size // 8, size, max(1, size // 977))
         useful = counts / (-(-counts // chunk) * chunk)
         assert useful.mean() > 0.9 and useful.min() > 2 / 3 - 0.02 and chunk <= -(-size // 16)
+    large = chunk_rows(size, row_bytes=10**6)
+    assert large <= chunk and (large * 10**6 <= 2**31 or large <= 2**12), "fewer rows where each takes much memory"
 
 
 @given(mask=MASKS)

@@ -16,6 +16,7 @@ from beamzero.training.selfplay import SelfPlay, move_probabilities, self_play
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
+OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots, and passes
 PLAY = SelfPlay(games=24, max_turns=16, temperature=0.5, noise=0.25, sampled_moves=0)
 
 
@@ -36,16 +37,17 @@ def replay(game, games, number):
     """The actions of one game, found by trying all legal moves, and its last state."""
     length = int(games.length[number])
     actions = []
+    step = jax.jit(game.step)
     states = [one(games.states, number, turn) for turn in range(length)]
     for before, after in itertools.pairwise(states):
         assert not game.over(before)
-        fits = [a for a in game.legal_actions(before) if same(game.step(before, jnp.int32(a)), after)]
+        fits = [a for a in game.legal_actions(before) if same(step(before, jnp.int32(a)), after)]
         assert len(fits) == 1, "the next state is a successor by one legal move"
         actions += fits
     return actions, states[-1]
 
 
-@pytest.mark.parametrize("game", [TIC_TAC_TOE, SMALL], ids=["tic_tac_toe", "connect_four"])
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, SMALL, OTHELLO], ids=lambda game: game.name)
 def test_games_are_legal_and_their_outcomes_are_the_movers(game):
     settings = dataclasses.replace(PLAY, max_turns=game.max_plies)
     games = jax.device_get(self_play(game, settings, evaluator(game), jax.random.key(0)))
@@ -97,17 +99,18 @@ def test_the_same_key_gives_the_same_games():
     assert not same(jax.tree.leaves(play[0]), jax.tree.leaves(play[2]))
 
 
-def test_after_the_sampled_moves_the_best_one_is_played():
-    judge = evaluator(SMALL)
+@pytest.mark.parametrize("game", [SMALL, OTHELLO], ids=lambda game: game.name)
+def test_after_the_sampled_moves_the_best_one_is_played(game):
+    judge = evaluator(game)
     settings = dataclasses.replace(PLAY, sampled_moves=3, noise=1.0)
-    games = jax.device_get(self_play(SMALL, settings, judge, jax.random.key(0)))
+    games = jax.device_get(self_play(game, settings, judge, jax.random.key(0)))
     scores = np.asarray(judge.scores(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), games.states)))
-    scores = scores.reshape(24, 16, 4)
+    scores = scores.reshape(24, 16, game.num_actions)
     sampled_were_best = []
     for number in range(24):
-        actions, _ = replay(SMALL, games, number)
+        actions, _ = replay(game, games, number)
         for turn, action in enumerate(actions):
-            legal = SMALL.legal_actions(one(games.states, number, turn))
+            legal = game.legal_actions(one(games.states, number, turn))
             best = max(legal, key=lambda a: scores[number, turn, a])
             if turn >= 3:
                 assert action == best

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,48 +16,50 @@ from beamzero.training.replay import Memory, remember
 from beamzero.training.selfplay import SelfPlay, self_play
 from beamzero.training.targets import search_all
 
-GAME = make_game("connect_four:rows=4,columns=4,length=3")
+SMALL = make_game("connect_four:rows=4,columns=4,length=3")
+OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots
 
 
-@pytest.fixture(scope="module")
-def evaluator():
-    value, scores = (Net(GAME, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
+@functools.cache
+def evaluator(game):
+    value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
     return make_evaluator(value, value.init(jax.random.key(1)), scores, scores.init(jax.random.key(2)))
 
 
-@pytest.fixture(scope="module")
-def memory(evaluator) -> Memory:
-    games = self_play(GAME, SelfPlay(5, 16, 1.0, 0.25, 0), evaluator, jax.random.key(0))
-    return remember(80, games)
+@functools.cache
+def memory_of(game) -> Memory:
+    games = self_play(game, SelfPlay(5, 20, 1.0, 0.25, 0), evaluator(game), jax.random.key(0))
+    return remember(90, games)
 
 
-@pytest.mark.parametrize("batch", [1, 7, 20, 80])
-def test_every_real_row_is_searched_and_nothing_else(memory, evaluator, batch):
+@pytest.mark.parametrize(("game", "batch"), [(SMALL, 1), (SMALL, 7), (SMALL, 20), (SMALL, 80), (OTHELLO, 20)])
+def test_every_real_row_is_searched_and_nothing_else(game, batch):
+    memory = memory_of(game)
     count = int(memory.size)
-    assert 20 < count < 80 and (batch == 1 or count % batch)
+    assert 20 < count <= 90 and (batch == 1 or count % batch), "the last batch has rows to spare"
+    assert count < 90 or game == OTHELLO, "and so has the memory"
     search = BeamSearch(6, depth=2)
     told: list[int] = []
-    rows, evaluations = search_all(GAME, search, batch, evaluator, memory, told.append)
-    alone = jax.jit(lambda state: search.advance(GAME, evaluator, search.start(GAME, state), search.expand))
-    result = jax.jit(lambda tree: search.result(GAME, tree, jax.random.key(9)))
+    rows, evaluations = search_all(game, search, batch, evaluator(game), memory, told.append)
+    alone = jax.jit(lambda state: search.advance(game, evaluator(game), search.start(game, state), search.expand))
+    result = jax.jit(lambda tree: search.result(game, tree, jax.random.key(9)))
     asked = 0
     for row in range(count):
         state = jax.tree.map(lambda x, row=row: x[row : row + 1], memory.states)
         tree = alone(state)
-        moves, number = GAME.moves(jax.tree.map(lambda x: x[0], state))
+        moves, number = game.moves(jax.tree.map(lambda x: x[0], state))
         values = result(tree).values[0][moves[:number]]
         assert (rows.moves[row, :number] == moves[:number]).all()
         np.testing.assert_allclose(rows.values[row, :number], values, rtol=1e-5, atol=1e-6)
         assert np.isfinite(values).all() and (rows.values[row, number:] == -np.inf).all()
         asked += int(tree.evaluations[0])
     assert evaluations == asked
-    assert rows.values.shape == rows.moves.shape == (80, 4)
+    assert rows.values.shape == rows.moves.shape == (90, game.max_moves)
     assert not jnp.isfinite(rows.values[count:]).any(), "padding gets no targets"
     assert told == [min(first + batch, count) for first in range(0, count, batch)]
 
 
-def test_an_empty_memory_has_nothing_to_search(memory, evaluator):
-    rows, evaluations = search_all(
-        GAME, BeamSearch(3), 8, evaluator, memory._replace(size=jnp.int32(0)), lambda done: None
-    )
+def test_an_empty_memory_has_nothing_to_search():
+    memory = memory_of(SMALL)._replace(size=jnp.int32(0))
+    rows, evaluations = search_all(SMALL, BeamSearch(3), 8, evaluator(SMALL), memory, lambda done: None)
     assert evaluations == 0 and not jnp.isfinite(rows.values).any()
