@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,6 +37,19 @@ def relaxed_promotion() -> Iterator[None]:
     """
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def few_programs() -> Iterator[None]:
+    """Forget compiled programs before they are too many: each takes some of the 65,530 memory maps of a process.
+
+    Past the last one the compiler crashes. What is forgotten is read again from the cache on disk.
+    """
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > 20_000:
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
