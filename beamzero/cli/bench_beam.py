@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.cli.timing import Row, seconds_of, side_by_side
+from beamzero.cli.timing import Row, on_every_core, seconds_of
 from beamzero.games import Game, State, make_game
 from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
@@ -78,8 +78,8 @@ def _measure(game: Game, net: str, roots: State, sizes: Sequence[int], expand: i
     parts = [jax.tree.map(lambda x: jnp.take(x, jnp.arange(size) % number, axis=0), roots) for size in sizes]
     _, asked, ran = find(evaluator, roots)
     taken = seconds_of(
-        lambda: side_by_side(lambda: find(evaluator, roots)),
-        *(lambda part=part: side_by_side(lambda: bare(weights[0], part)) for part in parts),
+        lambda: on_every_core(lambda: find(evaluator, roots)),
+        *(lambda part=part: on_every_core(lambda: bare(weights[0], part)) for part in parts),
     )
     rates = [searches_at_once() * size / seconds for size, seconds in zip([int(asked), *sizes], taken, strict=True)]
     return (

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
-from beamzero.search.cores import searches_at_once
+from beamzero.search.cores import searches_at_once, side_by_side
 
 
 class Row(NamedTuple):
@@ -61,12 +60,9 @@ def seconds_of(*functions: Callable[[], Any], seconds: float = 2.0) -> list[floa
             return best
 
 
-def side_by_side(function: Callable[[], Any]) -> list[Any]:
-    """The function's result from as many threads at once as training searches with."""
-    return list(_THREADS.map(lambda _: jax.block_until_ready(function()), range(searches_at_once())))
-
-
-_THREADS = ThreadPoolExecutor()
+def on_every_core(function: Callable[[], Any]) -> list[Any]:
+    """The function's results, called on every core at once, as training searches."""
+    return list(side_by_side(lambda _: function(), range(searches_at_once())))
 
 
 def seconds_to_compile(function: Callable[..., Any], *arguments: Any) -> float:

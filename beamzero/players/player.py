@@ -15,6 +15,9 @@ from beamzero.search.cores import searches_at_once, side_by_side
 from beamzero.search.evaluator import Evaluator, Search, SearchResult
 from beamzero.search.packing import apply_in_chunks, pack
 
+_CHUNKS = 8
+"""Of the rows of a batch: so many keys are drawn, and at most so many cores share the work."""
+
 
 class Player(abc.ABC):
     """Chooses a move in each of B positions of one game."""
@@ -50,7 +53,7 @@ class SearchPlayer(Player):
         return _think(self.game, self.search, self.evaluator, states, key)
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        parts = searches_at_once()
+        parts = min(searches_at_once(), _CHUNKS)
 
         def choose_some(part: int) -> Array:
             return _choose(self.game, self.search, parts, self.evaluator, states, turn, key, jnp.int32(part))
@@ -86,5 +89,5 @@ def _choose(
         return search(game, evaluator, states, jax.random.fold_in(key, number)).action
 
     places, count = pack(turn)
-    chunk = max(1, -(-turn.shape[0] // 8))
+    chunk = max(1, -(-turn.shape[0] // _CHUNKS))
     return apply_in_chunks(answer, states, places, count, chunk, start=part, every=parts)[0]
