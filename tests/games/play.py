@@ -31,6 +31,19 @@ class Facts(NamedTuple):
     observation: Array  # float32 [*observation_shape]
 
 
+def declared(game: Game) -> Facts:
+    """The type and the shape of each answer, as the game declares them."""
+    return Facts(
+        player=(np.int32, ()),
+        legal=(np.bool_, (game.num_actions,)),
+        moves=(np.int32, (game.max_moves,)),
+        count=(np.int32, ()),
+        over=(np.bool_, ()),
+        score=(np.float32, ()),
+        observation=(np.float32, game.observation_shape),
+    )
+
+
 def facts(game: Game, state: State) -> Facts:
     moves, count = game.moves(state)
     return Facts(

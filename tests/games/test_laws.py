@@ -15,7 +15,7 @@ from beamzero.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, make_game
 from tests.games import golden
 from tests.games import play as rules
-from tests.games.play import Facts, Games, at, random_games, replay
+from tests.games.play import Facts, Games, at, declared, random_games, replay
 
 SHORTER = {"chess": "chess:max_plies=120"}
 """Games too long, or too large, to keep every state of many."""
@@ -72,16 +72,7 @@ def finished(game: Game, number: int):
 def test_every_question_is_answered_in_the_declared_shape_and_type(game):
     shape = (game.max_plies * (2 if game.num_chance else 1) + 1, number(game))
     facts = play(game).facts
-    expected = Facts(
-        player=(np.int32, ()),
-        legal=(np.bool_, (game.num_actions,)),
-        moves=(np.int32, (game.max_moves,)),
-        count=(np.int32, ()),
-        over=(np.bool_, ()),
-        score=(np.float32, ()),
-        observation=(np.float32, game.observation_shape),
-    )
-    for name, answer, (dtype, tail) in zip(Facts._fields, facts, expected, strict=True):
+    for name, answer, (dtype, tail) in zip(Facts._fields, facts, declared(game), strict=True):
         assert answer.dtype == dtype, name
         assert answer.shape == (*shape, *tail), name
     assert np.isfinite(facts.observation).all()

@@ -17,7 +17,7 @@ from beamzero.errors import BadInput
 from beamzero.games import GAMES, Game, make_game
 from beamzero.games.pgx_games import PGX_GAMES
 from tests.conftest import relaxed_promotion
-from tests.games.play import Facts, Games, at, random_games, replay
+from tests.games.play import Facts, Games, at, declared, random_games, replay
 from tests.training.toy import SETTINGS
 
 NUMBER = 8
@@ -78,16 +78,7 @@ def test_every_state_is_what_pgx_makes_of_the_same_moves(game):
 
 
 def test_every_question_is_answered_in_the_declared_shape_and_type(game):
-    wanted = Facts(
-        player=(np.int32, ()),
-        legal=(np.bool_, (game.num_actions,)),
-        moves=(np.int32, (game.max_moves,)),
-        count=(np.int32, ()),
-        over=(np.bool_, ()),
-        score=(np.float32, ()),
-        observation=(np.float32, game.observation_shape),
-    )
-    for name, answer, (dtype, shape) in zip(Facts._fields, play(game).facts, wanted, strict=True):
+    for name, answer, (dtype, shape) in zip(Facts._fields, play(game).facts, declared(game), strict=True):
         assert (answer.dtype, answer.shape) == (dtype, (game.max_plies + 1, NUMBER, *shape)), name
 
 
