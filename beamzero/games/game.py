@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.errors import BadInput
+from beamzero.games.hashing import hash_words, words_of
 from beamzero.spec import quote
 
 State = Any
@@ -149,6 +150,49 @@ class Game(abc.ABC):
         The first is the pair itself.
         """
         return observation[None], values[None]
+
+    # --- for searches: what a game can say to make them faster and wiser, all of it optional -----------------------
+
+    feature_names: ClassVar[tuple[str, ...]] = ()
+    """What `features` counts, in its order; none where a game has no evaluation of its own."""
+
+    point_weights: ClassVar[tuple[float, ...]] = ()
+    """How many points one of each feature is worth, by hand: in chess a pawn is worth one point."""
+
+    point: ClassVar[float] = 0.5
+    """How much a point adds to the logarithm of the odds of winning; ``tanh(point * points / 2)`` is a value."""
+
+    def features(self, state: State) -> Array:
+        """float32 [len(feature_names)]: what is good for the side to move less what is good for the other side.
+
+        The same position with the sides' parts exchanged has the same features with the other sign, but for what the
+        right to move is worth.
+        """
+        return jnp.zeros(0, jnp.float32)
+
+    def noisy(self, state: State, action: Array) -> Array:
+        """bool []: whether a legal action may change the evaluation much, such as a capture.
+
+        A quiescence search follows only such moves beyond its depth. A game without them has none.
+        """
+        return jnp.bool_(False)
+
+    def must_answer(self, state: State) -> Array:
+        """bool []: whether the side to move cannot let things be, as in check: all its moves are then worth a look."""
+        return jnp.bool_(False)
+
+    def order(self, state: State, action: Array) -> Array:
+        """int32 []: which legal actions to look at first, the higher ones, 0 to 255; what is likely best is high."""
+        return jnp.int32(0)
+
+    def hash(self, state: State) -> Array:
+        """uint32 [2]: a key for tables of positions. What can follow from states with the same key is the same.
+
+        By default all of the state is in it. A game may leave out what does not change what can follow, such as the
+        number of moves made so far; where that matters only near a limit, it may be left out far from it (a search
+        looks at most 64 plies ahead).
+        """
+        return hash_words(*words_of(state))
 
     # --- for people ------------------------------------------------------------------------------------------------
 

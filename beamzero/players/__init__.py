@@ -2,6 +2,9 @@
 
 - ``random``: any legal move;
 - ``lookahead:2`` (also ``two_step_lookahead``): sees wins and losses within so many plies;
+- ``minimax:depth=3``: plain minimax, with the game's own evaluation at the leaves;
+- ``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``: alpha-beta, deeper and deeper up to the
+  limit, with likely moves first, a table of positions and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``;
 - ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
 - ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
 - ``probs:RUN,checkpoint=best``: another checkpoint of a run than the last.
@@ -13,6 +16,8 @@ from collections.abc import Callable, Mapping
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
+from beamzero.players.classic import make_alphabeta, make_minimax
+from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import load_trained
 from beamzero.search.beam import BeamSearch
@@ -41,12 +46,12 @@ _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_look
 
 
 def _random(name: str, spec: Spec, game: Game) -> Player:
-    _take(spec, name, "", {})
+    take(spec, name, "", {})
     return SearchPlayer(name, game, AnyMove(), zero_evaluator(game), deterministic=False)
 
 
 def _lookahead(name: str, spec: Spec, game: Game) -> Player:
-    argument, options = _take(spec, name, "depth", {"depth": int})
+    argument, options = take(spec, name, "depth", {"depth": int})
     depth = options.get("depth", argument)
     if depth is None:
         raise BadInput(f"{name} needs a depth, such as lookahead:2")
@@ -56,7 +61,7 @@ def _lookahead(name: str, spec: Spec, game: Game) -> Player:
 
 def _probs(name: str, spec: Spec, game: Game) -> Player:
     kinds = {"path": str, "checkpoint": str, "expand": int, "depth": int, "strict": bool}
-    argument, options = _take(spec, name, "path", kinds)
+    argument, options = take(spec, name, "path", kinds)
     path = options.get("path", argument)
     if not path:
         raise BadInput(f"{name} needs an agent, such as probs:runs/connect_four or probs:agent.safetensors")
@@ -72,19 +77,7 @@ def _probs(name: str, spec: Spec, game: Game) -> Player:
 AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "random": _random,
     "lookahead": _lookahead,
+    "minimax": make_minimax,
+    "alphabeta": make_alphabeta,
     "probs": _probs,
 }
-
-
-def _take(spec: Spec, name: str, argument: str, kinds: Mapping[str, type]) -> tuple[str | None, dict]:
-    """The one argument without a key, if `argument` names it and it is there, and the options as values."""
-    if len(spec.arguments) > (1 if argument else 0):
-        allowed = f"{spec.head}:{argument.upper()}" if argument else spec.head
-        raise BadInput(f"cannot read {spec.arguments[-1]!r} in the agent {name!r}: write {allowed}")
-    for key in spec.options:
-        if key not in kinds:
-            raise BadInput(f"{spec.head} has no option {key!r} (it has: {', '.join(kinds) or 'none'})")
-    options = {key: convert(value, kinds[key], f"{name}: {key}") for key, value in spec.options.items()}
-    if spec.arguments and argument in options:
-        raise BadInput(f"{argument} is given twice in {name!r}")
-    return (spec.arguments[0] if spec.arguments else None), options

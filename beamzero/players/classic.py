@@ -1,0 +1,78 @@
+"""The classic searches as players: minimax and alpha-beta with the game's own evaluation."""
+
+from __future__ import annotations
+
+import math
+
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.players.clocked import ClockedPlayer
+from beamzero.players.options import take
+from beamzero.players.player import Player, SearchPlayer
+from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.features import feature_evaluator
+from beamzero.search.limit import MAX_DEPTH, Limit
+from beamzero.search.transpositions import ENTRY_BYTES
+from beamzero.spec import Spec, convert
+
+QUIET_PLIES = 12
+"""How far noisy moves are followed beyond the depth, where nothing else is said."""
+
+_MAX_MEGABYTES = 4096
+
+
+def make_minimax(name: str, spec: Spec, game: Game) -> Player:
+    """``minimax:depth=3``."""
+    argument, options = take(spec, name, "depth", {"depth": int})
+    depth = _limit(name, {"depth": argument, **options}).depth
+    if depth is None:
+        raise BadInput(f"{name} needs a depth, such as minimax:3")
+    search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
+    return SearchPlayer(name, game, search, feature_evaluator(game), deterministic=False)
+
+
+def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
+    """``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``."""
+    kinds = {"depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float}
+    argument, options = take(spec, name, "depth", kinds)
+    limit = _limit(name, {"depth": argument, **options})
+    search = AlphaBeta(
+        depth=limit.depth or MAX_DEPTH,
+        nodes=limit.nodes or AlphaBeta.nodes,
+        order=options.get("order", True),
+        quiet=_quiet(name, game, options.get("quiet")),
+        entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
+    )
+    evaluator = feature_evaluator(game)
+    if limit.seconds is not None:
+        return ClockedPlayer(name, game, search, evaluator, limit.seconds)
+    return SearchPlayer(name, game, search, evaluator)
+
+
+def _limit(name: str, options: dict) -> Limit:
+    """The limit that the options give; one that is written without a key is the depth."""
+    depth = options.get("depth")
+    depth = convert(depth, int, f"{name}: depth") if isinstance(depth, str) else depth
+    try:
+        return Limit(depth, options.get("nodes"), options.get("seconds"))
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None
+
+
+def _quiet(name: str, game: Game, plies: int | None) -> int:
+    """How far to follow noisy moves: not at all where the game has none."""
+    has_noisy_moves = type(game).noisy is not Game.noisy
+    if plies is None:
+        return QUIET_PLIES if has_noisy_moves else 0
+    if not 0 <= plies <= 32:
+        raise BadInput(f"{name}: quiet is {plies}, but must be 0 to 32 plies")
+    if plies and not has_noisy_moves:
+        raise BadInput(f"{name}: quiet is {plies}, but {game.name} has no noisy moves to follow")
+    return plies
+
+
+def _entries(name: str, megabytes: float) -> int:
+    """The largest power of two of entries in so many megabytes; 0 for none."""
+    if not (megabytes == 0 or 0.001 <= megabytes <= _MAX_MEGABYTES):
+        raise BadInput(f"{name}: hash is {megabytes:g} MB, but must be 0 for no table, or 0.001 to {_MAX_MEGABYTES}")
+    return 2 ** int(math.log2(megabytes * 2**20 / ENTRY_BYTES)) if megabytes else 0

@@ -1,0 +1,96 @@
+"""A search of one position under a clock: depth by depth, with an answer ready at any time."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.games import Game, State
+from beamzero.search import worth
+from beamzero.search.alphabeta import AlphaBeta, Deepening, Found
+from beamzero.search.evaluator import Evaluator
+
+_SLICE_SECONDS = 0.02
+"""After about so long the clock is looked at."""
+
+
+class Depth(NamedTuple):
+    """What the search of one depth found."""
+
+    depth: int
+    value: float
+    """For the side to move."""
+    proven: bool
+    """Whether the rules alone decide the value."""
+    plies: int | None
+    """How long the game will last with best play, where a win or a loss is proven."""
+    line: list[int]
+    """The best line, as actions."""
+    nodes: int
+    """Positions that this depth looked at."""
+    seconds: float
+    """Time that this depth took."""
+    found: Found
+
+
+def deepen(
+    game: Game, evaluator: Evaluator, settings: AlphaBeta, state: State, seconds: float | None = None
+) -> Iterator[Depth]:
+    """Depth after depth, until the limits of `settings` are reached or `seconds` have passed.
+
+    There is always a first one. One that is under way when the time is up is given up.
+    """
+    progress = _start(game, settings, evaluator, state)
+    began = previous = time.monotonic()
+    expansions, nodes, depth = 32, 0, 0
+    while True:
+        before = time.monotonic()
+        progress = _advance(game, settings, evaluator, progress, jnp.int32(expansions))
+        found = jax.tree.map(np.array, progress.found)  # copies: the next slice takes the arrays over
+        now = time.monotonic()
+        if int(found.depth) > depth:
+            yield _report(found, int(found.nodes) - nodes, now - previous)
+            nodes, previous, depth = int(found.nodes), now, int(found.depth)
+        if now - before < _SLICE_SECONDS:
+            expansions = min(2 * expansions, 2**24)
+        if depth and (bool(_is_done(game, settings, progress)) or (seconds and now - began >= seconds)):
+            return
+
+
+def _report(found: Found, nodes: int, seconds: float) -> Depth:
+    decided = bool(worth.is_decided(found.worth))
+    line = np.asarray(found.line).tolist()
+    return Depth(
+        depth=int(found.depth),
+        value=float(worth.to_value(found.worth)) + 0.0,
+        proven=decided or bool(found.complete),
+        plies=int(worth.plies_to_end(found.worth)) if decided else None,
+        line=line[: line.index(-1)] if -1 in line else line,
+        nodes=nodes,
+        seconds=seconds,
+        found=found,
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _start(game: Game, settings: AlphaBeta, evaluator: Evaluator, state: State) -> Deepening:
+    return settings.start(game, evaluator, state, settings.new_memory(game, evaluator))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
+def _advance(
+    game: Game, settings: AlphaBeta, evaluator: Evaluator, progress: Deepening, expansions: Array
+) -> Deepening:
+    return settings.advance(game, evaluator, progress, expansions)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _is_done(game: Game, settings: AlphaBeta, progress: Deepening) -> Array:
+    return settings.is_done(game, progress)
