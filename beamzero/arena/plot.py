@@ -49,7 +49,7 @@ def draw_training(
         _draw_ratings(above, np.asarray(iterations), _floats(elo), _floats(low), _floats(high))
         _draw_anchors(above, anchors)
         _draw_losses(below, losses)
-        _write_png(figure, Path(path))
+        write_png(figure, Path(path))
 
 
 def _draw_ratings(axes: Any, iterations: np.ndarray, elo: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
@@ -138,7 +138,8 @@ def _legend_above(axes: Any) -> None:
         axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(labels), fontsize=9)
 
 
-def _write_png(figure: Any, path: Path) -> None:
+def write_png(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib's, whole or not at all."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         figure.savefig(unfinished, format="png")

@@ -8,11 +8,11 @@ from rich.text import Text
 from beamzero.cli.board import draw_board, in_colour, side_text
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
 from beamzero.cli.position import Position, play_moves
-from beamzero.cli.values import draw_values
+from beamzero.cli.values import draw_steps, draw_values
 from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
-from beamzero.players.analysis import Analysis, analyse
+from beamzero.players.analysis import Analysis, Step, analyse
 
 
 def analyse_command(
@@ -29,14 +29,22 @@ def analyse_command(
     state = play_moves(rules, moves, position)
     if bool(rules.over(state)):
         raise BadInput(f"the game is over: {rules.outcome_reason(state)}")
-    with err.status("thinking (the first time, compiling takes a while)"):
-        analysis = analyse(rules, player, state, jax.random.key(seed))
+    with err.status("thinking (the first time, compiling takes a while)") as status:
+
+        def tell(step: Step) -> None:
+            status.update(f"depth {step.depth}  {step.value:+z.2f}  {' '.join(step.line[:8])}")
+
+        analysis = analyse(rules, player, state, jax.random.key(seed), tell)
     if json:
-        rows = [{"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven} for m in analysis.moves]
+        rows = [
+            {"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven, "plies": m.plies}
+            for m in analysis.moves
+        ]
         return print_json(
             {
                 "game": rules.spec, "agent": agent, "position": _notation(rules, state), "value": analysis.value,
                 "best": analysis.best, "line": analysis.line, "nodes": analysis.nodes, "moves": rows,
+                "depths": [step._asdict() for step in analysis.steps],
             }
         )  # fmt: skip
     _show(rules, state, analysis)
@@ -56,6 +64,8 @@ def _show(game: Game, state: State, analysis: Analysis) -> None:
     side = side_text(game, state, int(game.player(state)), colour)
     out.print(draw_board(game, state, None, int(game.seat(state)), colour), "", sep="\n")
     out.print(Text.assemble(" ", side, f" to move, value {analysis.value:+z.2f} for that side"))
-    out.print("", draw_values(analysis.moves, policy=True), "", sep="\n")
+    if analysis.steps:
+        out.print("", draw_steps(analysis.steps), sep="\n")
+    out.print("", draw_values(analysis.moves, policy=not analysis.steps), "", sep="\n")
     out.print(Text.assemble(" best line  ", (" ".join(analysis.line), "bold")), soft_wrap=True)
     out.print(f" {analysis.nodes:,} position{'s' if analysis.nodes > 1 else ''} searched", style="dim")

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from beamzero.cli.bench_beam import bench_beam
 from beamzero.cli.bench_games import PEERS, bench_games
+from beamzero.cli.bench_search import bench_search
 from beamzero.cli.common import AsJson, err, out, print_json
 from beamzero.cli.timing import Row
 from beamzero.errors import BadInput
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 def bench_command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam; all of them by default.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam, search; all of them by default.")
     ] = None,
     game: Annotated[
         list[str] | None, typer.Option("--game", metavar="GAME", help="Measure only this game; may be given again.")
@@ -39,8 +40,8 @@ def bench_command(
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown("benchmark", name, BENCHMARKS)
-    if game and (names or ["games"]) != ["games"]:
-        raise BadInput("--game is for beamzero bench games alone")
+    if game and (names or ["games"]) not in (["games"], ["search"]):
+        raise BadInput("--game is for beamzero bench games or beamzero bench search alone")
     games = [make_game(name).spec for name in game or []]
     rivals = find_peers() if peers else []
     rows = []
@@ -101,5 +102,6 @@ def _sizes(rows: Sequence[Row]) -> Table:
 BENCHMARKS: dict[str, Callable[[Sequence[str], Sequence[str]], Iterator[Row]]] = {
     "games": bench_games,
     "beam": lambda peers, games: bench_beam(bool(peers)),
+    "search": bench_search,
 }
 """Each is told which peers to measure too, and which games (none: all)."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.table import Table
 from rich.text import Text
 
-from beamzero.players.analysis import MoveValue
+from beamzero.players.analysis import MoveValue, Step
 
 
 def draw_values(moves: Sequence[MoveValue], policy: bool = False) -> Text:
@@ -26,7 +27,7 @@ def _value_line(move: MoveValue, best: MoveValue, width: int, policy: bool) -> T
         _bar(move.value),
         f"  {move.policy:>6.1%}" if policy else "",
         ("  ◂ best", "bold green") if is_best else "",
-        f"  proven {_result(move.value)}" if move.proven else "",
+        f"  proven {_result(move)}" if move.proven else "",
     )
     line.rstrip()
     return line
@@ -45,5 +46,24 @@ def _bar(value: float) -> Text:
     return Text.assemble((f"{left:>{_BAR}}", "red"), ("│", "dim"), (f"{right:<{_BAR}}", "green"))
 
 
-def _result(value: float) -> str:
-    return {1.0: "win", 0.0: "draw", -1.0: "loss"}.get(value, "")
+def _result(move: MoveValue) -> str:
+    result = {1.0: "win", 0.0: "draw", -1.0: "loss"}.get(move.value, "")
+    return result if move.plies is None else f"{result} in {move.plies}"
+
+
+def draw_steps(steps: Sequence[Step]) -> Table:
+    """A row for each depth: what it found, and what it took."""
+    table = Table(box=None, header_style="dim", padding=(0, 1, 0, 1))
+    for name in ("depth", "value", "positions", "a second", "branching"):
+        table.add_column(name, justify="right")
+    table.add_column("best line", no_wrap=True, overflow="ellipsis")
+    for before, step in zip([None, *steps], steps):
+        table.add_row(
+            str(step.depth),
+            f"{step.value:+z.2f}",
+            f"{step.nodes:,}",
+            f"{step.nodes / max(step.seconds, 1e-9):,.0f}",
+            f"{step.nodes / before.nodes:.1f}" if before else "",
+            Text.assemble(" ".join(step.line), ("  proven", "green") if step.proven else ""),
+        )
+    return table

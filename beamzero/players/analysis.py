@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -11,8 +13,11 @@ import numpy as np
 from jax import Array
 
 from beamzero.games import CHANCE, Game, State
+from beamzero.players.clocked import ClockedPlayer
 from beamzero.players.player import Player, SearchPlayer
+from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.beam import BeamSearch, Tree, best_line
+from beamzero.search.deepening import deepen
 from beamzero.search.evaluator import Evaluator, SearchResult
 
 LINE_PLIES = 8
@@ -31,6 +36,21 @@ class MoveValue(NamedTuple):
     """The probability with which the player would choose it."""
     proven: bool
     """Whether the rules alone decide its value."""
+    plies: int | None = None
+    """After how many plies the game ends with best play, where that is proven."""
+
+
+class Step(NamedTuple):
+    """What a search of one depth found, for people."""
+
+    depth: int
+    value: float
+    """For the side to move."""
+    proven: bool
+    line: list[str]
+    nodes: int
+    """Positions looked at by this depth alone."""
+    seconds: float
 
 
 class Analysis(NamedTuple):
@@ -45,13 +65,20 @@ class Analysis(NamedTuple):
     """All legal moves: the likeliest to be chosen first, then by value."""
     nodes: int
     """Positions that the search made."""
+    steps: Sequence[Step] = ()
+    """Depth by depth, of a player that deepens its search."""
 
 
-def analyse(game: Game, player: Player, state: State, key: Array) -> Analysis:
+def analyse(
+    game: Game, player: Player, state: State, key: Array, watch: Callable[[Step], None] = lambda step: None
+) -> Analysis:
     """What `player` thinks of `state`, which is not over, and the line it expects.
 
-    The line of a beam search is read from its tree; any other player is asked again after each of its own moves.
+    The line of a beam search is read from its tree, that of an alpha-beta search was kept on the way, and `watch` is
+    told of each depth that it finishes; any other player is asked again after each of its own moves.
     """
+    if isinstance(player, ClockedPlayer) or (isinstance(player, SearchPlayer) and isinstance(player.search, AlphaBeta)):
+        return _deepen(game, player, state, key, watch)
     if isinstance(player, SearchPlayer) and isinstance(player.search, BeamSearch):
         tree, result = _grow(game, player.search, player.evaluator, batch_of_one(state), key)
         line = best_line(game, tree)
@@ -67,6 +94,28 @@ def analyse(game: Game, player: Player, state: State, key: Array) -> Analysis:
         moves=moves,
         nodes=int(result.nodes[0]),
     )
+
+
+def _deepen(
+    game: Game, player: ClockedPlayer | SearchPlayer, state: State, key: Array, watch: Callable[[Step], None]
+) -> Analysis:
+    assert isinstance(player.search, AlphaBeta)
+    search = dataclasses.replace(player.search, deepen=True, every_move=True)
+    seconds = player.seconds if isinstance(player, ClockedPlayer) else None
+    steps = []
+    for last in deepen(game, player.evaluator, search, state, seconds):
+        line = _names(game, state, last.line)
+        steps.append(Step(last.depth, last.value, last.proven, line, last.nodes, last.seconds))
+        watch(steps[-1])
+    result = search.choose(game, batch_of_one(state), jax.tree.map(lambda x: jnp.asarray(x)[None], last.found), key)
+    slots, count = jax.jit(game.moves)(state)
+    plies = dict(zip(np.asarray(slots)[: int(count)].tolist(), last.plies_of_moves()))
+    moves = [
+        move._replace(plies=plies[move.action] if move.proven else None)
+        for move in list_moves(game, state, result, first=last.line[0])
+    ]
+    moves.sort(key=lambda move: move.action != last.line[0])
+    return Analysis(last.value, moves[0].move, steps[-1].line, moves, int(last.found.nodes), steps)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

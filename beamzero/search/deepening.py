@@ -30,7 +30,7 @@ class Depth(NamedTuple):
     proven: bool
     """Whether the rules alone decide the value."""
     plies: int | None
-    """How long the game will last with best play, where a win or a loss is proven."""
+    """How long the game will last with best play, where a win or a loss is proven and nobody's table says so."""
     line: list[int]
     """The best line, as actions."""
     nodes: int
@@ -38,6 +38,10 @@ class Depth(NamedTuple):
     seconds: float
     """Time that this depth took."""
     found: Found
+
+    def plies_of_moves(self) -> list[int | None]:
+        """After how many plies the game ends with best play, by the slot of a root's move; None where not decided."""
+        return [_plies(one) for one in self.found.moves]
 
 
 def deepen(
@@ -48,6 +52,9 @@ def deepen(
     There is always a first one. One that is under way when the time is up is given up.
     """
     progress = _start(game, settings, evaluator, state)
+    # Compile first, if that has not been done: the clock measures thinking.
+    progress = jax.block_until_ready(_advance(game, settings, evaluator, progress, jnp.int32(0)))
+    _is_done(game, settings, progress)
     began = previous = time.monotonic()
     expansions, nodes, depth = 32, 0, 0
     while True:
@@ -65,18 +72,22 @@ def deepen(
 
 
 def _report(found: Found, nodes: int, seconds: float) -> Depth:
-    decided = bool(worth.is_decided(found.worth))
     line = np.asarray(found.line).tolist()
     return Depth(
         depth=int(found.depth),
         value=float(worth.to_value(found.worth)) + 0.0,
-        proven=decided or bool(found.complete),
-        plies=int(worth.plies_to_end(found.worth)) if decided else None,
+        proven=bool(worth.is_decided(found.worth)) or bool(found.complete),
+        plies=_plies(found.worth),
         line=line[: line.index(-1)] if -1 in line else line,
         nodes=nodes,
         seconds=seconds,
         found=found,
     )
+
+
+def _plies(one: Array) -> int | None:
+    plies = int(worth.plies_to_end(one))
+    return plies if bool(worth.is_decided(one)) and plies < worth.LATER else None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

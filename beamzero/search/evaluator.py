@@ -25,6 +25,10 @@ class Evaluator(NamedTuple):
     scores: Partial
     """States [B] to float32 [B, A]: Q of each action for the side to move (PROBS), or policy logits (AlphaZero)."""
 
+    exact: Partial | None = None
+    """States [B] to bool [B], float32 [B]: whether a table of solved positions has them, and the result for the side
+    to move; None where there is no table. Only searches that play lines to their end ask it."""
+
 
 @dataclasses.dataclass(frozen=True)
 class _Zeros:

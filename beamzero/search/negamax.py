@@ -264,7 +264,9 @@ class Searcher:
             below_line=line,
             above=jax.tree.map(lambda all_, x: _put(all_, x[None], row - 1), search.above, search.current),
             states=states,
-            root=jnp.where(row == 1, jnp.pad(jnp.stack([value, decided], 1), ((0, 1), (0, 0))), search.root),
+            root=jnp.where(
+                row == 1, jnp.pad(jnp.stack([value, decided.astype(jnp.int32)], 1), ((0, 1), (0, 0))), search.root
+            ),
         )
 
     def _window(self, parent: Node, same: Array, row: Array) -> tuple[Array, Array]:
@@ -306,9 +308,13 @@ class Searcher:
             value = self.evaluator.value(kids)
             value = worth.from_value(jnp.where(mover == player, value, -value))
             value = jnp.where(over, worth.from_score(score, row), value)
-            known = _pack(Kids(some, value, mover, jnp.where(over, _DONE, 0)))
+            if self.evaluator.exact is not None:
+                known, result = self.evaluator.exact(kids)
+                result = worth.from_score(jnp.where(mover == player, result, -result), row + worth.LATER)
+                value, over = jnp.where(known & ~over, result, value), over | known
+            packed = _pack(Kids(some, value, mover, jnp.where(over, _DONE, 0)))
             return (
-                lax.dynamic_update_slice(made[0], known, (0, start)),
+                lax.dynamic_update_slice(made[0], packed, (0, start)),
                 jax.tree.map(lambda all_, here: _put(all_, here[None], row, start), made[1], kids),
             )
 
@@ -331,7 +337,20 @@ class Searcher:
         return jnp.pad(order, (0, self.width - order.shape[0])) * (last + 1) + last - slots
 
     def _rank(self, priority: Array, value: Array) -> Array:
-        return priority
+        import os
+
+        mode = os.environ.get("RANK", "hint")
+        if mode == "order" or not self.rules.order:
+            return priority
+        w = np.int32(self.width)
+        special = priority // (256 * w)
+        order = (priority // w) % 256
+        if mode == "hint":
+            special = jnp.where(special == 3, 3, 0)
+        k = float(os.environ.get("OW", "0.1"))
+        v = jnp.clip(value, -1010000, 1010000).astype(jnp.float32) / 1010000 + k * order.astype(jnp.float32) / 256
+        q = ((v / (1 + k) + 1) * 32767).astype(jnp.int32)
+        return (special * 65536 + q) * w + priority % w
 
     # --- settling --------------------------------------------------------------------------------------------------
 
@@ -374,7 +393,7 @@ class Searcher:
         state = _at(search.states, row, slot)
         key = self._key(memory, state)
         child = _child(current.kids, slot)
-        told, hint = self._look_up(memory, node, child, key, row)
+        told, hint = self._look_up(memory, node, child, state, key, row)
         known = (told.complete >= 0) & ~finished
         told = told._replace(slot=slot)
 
@@ -405,7 +424,9 @@ class Searcher:
         )
         return ended | ~(finished | known), search
 
-    def _look_up(self, memory: Memory, node: Node, child: Kids, key: Array, row: Array) -> tuple[Node, Array]:
+    def _look_up(
+        self, memory: Memory, node: Node, child: Kids, state: State, key: Array, row: Array
+    ) -> tuple[Node, Array]:
         """What is known of a child without expanding it, as a node that is finished; its `complete` is -1 if nothing.
 
         And what was its best move, if it has been searched before.
@@ -427,7 +448,7 @@ class Searcher:
             hint = jnp.where(entry.there, entry.move, NO_MOVE)
         if rules.quiet:
             standing = jnp.where(same, child.worth, -child.worth)
-            stands = (node.depth <= 1) & (standing >= beta)
+            stands = (node.depth <= 1) & (standing >= beta) & ~self.game.must_answer(state)
             value, complete = jnp.where(stands, standing, value), jnp.where(stands, 0, complete)
         told = Node(0, 0, value, NO_MOVE, 0, child.player, complete, 0, 0, 0)
         return told, hint

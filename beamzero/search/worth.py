@@ -2,6 +2,8 @@
 
 - An even position is 0. Values in [-1, 1], from an evaluation or a score, are steps of one millionth.
 - A win, score 1, after p plies is ``ONE + 8192 - p``, more than any evaluation; a loss is the same with the other sign.
+- A win that a table knows, not saying when, counts as if it came 4096 plies later: more than an evaluation, less than a
+  win whose line is known.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ ONE = 1_000_000
 """The value 1 as a whole number."""
 
 _FAR = 8192
+LATER = 4096
+"""Plies after which a win comes where nobody knows when."""
+
 ENDLESS = np.int32(2**30)
 """More than anything is worth."""
 
@@ -41,7 +46,7 @@ def is_decided(worth: Array) -> Array:
 
 
 def plies_to_end(worth: Array) -> Array:
-    """int32: how many plies from the root a decided game lasts with best play."""
+    """int32: how many plies from the root a decided game lasts with best play; about `LATER` or more: it is unknown."""
     return ONE + _FAR - jnp.abs(worth)
 
 
