@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -13,6 +14,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words
 
 # The ring of pits as the mover sows into it, here of six houses a side. The other side's store, 13, is passed over.
 #         12  11  10   9   8   7
@@ -148,6 +150,62 @@ class Kalah(Game):
             jnp.pad(taken.astype(jnp.float32) / house_scale, no_store),
         ]
         return jnp.stack(planes, axis=-1)
+
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    feature_names = ("stores", "seeds in houses", "houses with seeds", "moves that go on", "largest capture")
+    point_weights = (1.0, 0.1, 0.8, 0.4, 0.25)
+    point = 0.2
+
+    def features(self, state: KalahState) -> Array:
+        """A point is a seed in the store."""
+        own, other = sowing.numbers(state.pits[0]), sowing.numbers(state.pits[1])
+        pairs = zip(self._prospects(own, other), self._prospects(other, own))
+        return jnp.stack([mine.astype(jnp.float32) - theirs.astype(jnp.float32) for mine, theirs in pairs])
+
+    def _prospects(self, own: list[Array], other: list[Array]) -> list[Array]:
+        """What `features` compares, of the side with the pits `own`; uint32 [] each."""
+        *houses, store = own
+        places = 2 * self.houses + 1
+        goes_on = [seeds % np.uint32(places) == self.houses - house for house, seeds in enumerate(houses)]
+        return [
+            store,
+            functools.reduce(jnp.add, houses),
+            sowing.count([seeds > 0 for seeds in houses]),
+            sowing.count(goes_on),
+            functools.reduce(jnp.maximum, self._captures(houses, other)),
+        ]
+
+    def _captures(self, houses: list[Array], other: list[Array]) -> list[Array]:
+        """The seeds that a move into each of one's own houses would take, uint32 []; 0 where no move takes any.
+
+        A move that goes round puts a seed into the house opposite too. One of more than a lap takes nothing.
+        """
+        places = 2 * self.houses + 1
+        ends = sowing.where_moves_end([jnp.where(seeds <= places, seeds, np.uint32(0)) for seeds in houses])
+        captures = []
+        for house, seeds in enumerate(houses):
+            opposite = other[self.houses - 1 - house]
+            ahead, around = (ends >> np.uint32(house + lap) & np.uint32(1) == 1 for lap in (0, places))
+            takes = ahead & ((opposite > 0) | self.empty_capture)
+            gain = jnp.where(around, opposite + np.uint32(2), jnp.where(takes, opposite + np.uint32(1), np.uint32(0)))
+            captures.append(jnp.where((seeds == 0) | (seeds == places), gain, np.uint32(0)))
+        return captures
+
+    def noisy(self, state: KalahState, action: Array) -> Array:
+        """Captures, and moves that are followed by another."""
+        move = self._move(state.pits, jnp.asarray(action, jnp.uint8))
+        return move.again | (move.taken > 0)
+
+    def order(self, state: KalahState, action: Array) -> Array:
+        """Moves that are followed by another, the nearest to the store first; captures by their seeds; the leftmost."""
+        house = jnp.asarray(action, jnp.uint8)
+        move = self._move(state.pits, house)
+        by_gain = jnp.minimum(move.taken, np.uint8(19)) * np.uint8(10) + (np.uint8(9) - house)
+        return jnp.where(move.again, house + np.uint8(200), by_gain).astype(jnp.int32)
+
+    def hash(self, state: KalahState) -> Array:
+        return hash_words(*sowing.pack_bytes(state.pits.reshape(-1), state.side[None]))
 
     # --- for people ------------------------------------------------------------------------------------------------
 

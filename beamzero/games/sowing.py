@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,35 @@ def sow(stones: Array, first: Array, places: int) -> tuple[Array, Array]:
     order = jnp.where(place >= first, place - first, place + np.uint8(places) - first)
     gains = laps + (order < rest).astype(jnp.uint8)
     return gains, (first + rest + np.uint8(places - 1)) % np.uint8(places)
+
+
+def where_moves_end(steps: Sequence[Array]) -> Array:
+    """uint32 []: bit p is set where some house's move ends p places after the first house.
+
+    `steps` says how many places each house's last stone goes, uint32 [] each; 0 for no move.
+    """
+    ends = [
+        jnp.where(step > 0, np.uint32(1) << step + np.uint32(house), np.uint32(0)) for house, step in enumerate(steps)
+    ]
+    return functools.reduce(jnp.bitwise_or, ends)
+
+
+def numbers(counts: Array) -> list[Array]:
+    """A uint8 vector as uint32 scalars. XLA makes one piece of work of many numbers, but several of small arrays."""
+    return [counts[i].astype(jnp.uint32) for i in range(counts.size)]
+
+
+def count(truths: Sequence[Array]) -> Array:
+    """uint32 []: how many of these hold."""
+    return functools.reduce(jnp.add, [truth.astype(jnp.uint32) for truth in truths])
+
+
+def pack_bytes(*counts: Array) -> list[Array]:
+    """uint32 scalars that hold the uint8 vectors `counts`, four numbers each."""
+    row = jnp.concatenate(counts)
+    words = jnp.pad(row, (0, -row.size % 4)).reshape(-1, 4).astype(jnp.uint32)
+    packed = jnp.sum(words << np.array([[0, 8, 16, 24]], np.uint32), axis=1, dtype=jnp.uint32)
+    return [packed[i] for i in range(packed.size)]
 
 
 def draw(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -13,6 +14,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words
 
 # The ring of houses as the mover sows into it:
 #    17 16 15 14 13 12 11 10  9
@@ -21,6 +23,7 @@ _PLACES = np.arange(18, dtype=np.uint8)
 _NONE, _ONE, _NINE = np.uint8(0), np.uint8(1), np.uint8(9)
 _STONES = 162
 _MAJORITY = 82
+_LARGE = 6
 
 
 class TogyzkumalakState(NamedTuple):
@@ -135,6 +138,45 @@ class Togyzkumalak(Game):
         ]
         return jnp.stack([plane.astype(jnp.float32) for plane in planes], axis=-1)
 
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    feature_names = (
+        "stones in the kazan",
+        "number of the tuzdyk",
+        "houses with stones",
+        "stones in houses",
+        "largest capture",
+        "a tuzdyk to be made",
+    )
+    point_weights = (1.0, 1.0, 2.0, 0.05, 0.5, 6.0)
+    point = 0.14
+
+    def features(self, state: TogyzkumalakState) -> Array:
+        """A point is a stone in the kazan. The higher the number of the house that is a tuzdyk, the better."""
+        first, second = sowing.numbers(state.houses[0]), sowing.numbers(state.houses[1])
+        kazans, tuzdyks = sowing.numbers(state.kazans), sowing.numbers(state.tuzdyks)
+        mine = _prospects(first, second, kazans[0], *tuzdyks)
+        theirs = _prospects(second, first, kazans[1], *tuzdyks[::-1])
+        return jnp.stack([own.astype(jnp.float32) - other.astype(jnp.float32) for own, other in zip(mine, theirs)])
+
+    def noisy(self, state: TogyzkumalakState, action: Array) -> Array:
+        """Moves that make a tuzdyk, and captures of six stones or more; smaller ones come with every fourth move."""
+        move = _move(state.houses, state.tuzdyks, jnp.asarray(action, jnp.uint8))
+        return move.makes | (move.won >= _LARGE)
+
+    def order(self, state: TogyzkumalakState, action: Array) -> Array:
+        """By the stones that the move wins less those that it gives; to make a tuzdyk counts for 30 more."""
+        move = _move(state.houses, state.tuzdyks, jnp.asarray(action, jnp.uint8))
+        won, given = move.won.astype(jnp.int32), move.given.astype(jnp.int32)
+        return jnp.clip(16 + won - given + jnp.where(move.makes, 30, 0), 0, 255)
+
+    def hash(self, state: TogyzkumalakState) -> Array:
+        """All but the moves so far, which count only where the last ones are near."""
+        plies_left = self.max_plies - state.ply.astype(jnp.int32)
+        near_the_end = jnp.where(plies_left <= 64, plies_left + 1, 0).astype(jnp.uint8)
+        bytes_ = (state.houses.reshape(-1), state.kazans, state.tuzdyks, jnp.stack([state.side, near_the_end]))
+        return hash_words(*sowing.pack_bytes(*bytes_))
+
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _rows(self, state: TogyzkumalakState) -> tuple[list[list[int]], list[int], list[tuple[int, int]]]:
@@ -211,6 +253,32 @@ def _move(houses: Array, tuzdyks: Array, house: Array) -> _Move:
 def _moves(houses: Array, tuzdyks: Array) -> _Move:
     """The mover's move from each of its nine houses; meaningless from an empty one."""
     return jax.vmap(_move, (None, None, 0))(houses, tuzdyks, jnp.arange(9, dtype=jnp.uint8))
+
+
+def _prospects(
+    own: list[Array], other: list[Array], kazan: Array, own_tuzdyk: Array, other_tuzdyk: Array
+) -> list[Array]:
+    """What `features` compares, of the side with the houses `own`; uint32 [] each.
+
+    Captures are those of moves of up to a lap, which leave one stone more in the last house.
+    """
+    none = np.uint32(0)
+    steps = [jnp.where(stones < 2, stones, jnp.where(stones <= 18, stones - np.uint32(1), none)) for stones in own]
+    ends = sowing.where_moves_end(steps)
+    reached = [ends >> np.uint32(9 + house) & np.uint32(1) == 1 for house in range(9)]
+    taken = [
+        jnp.where(here & (stones % np.uint32(2) == 1), stones + np.uint32(1), none)
+        for here, stones in zip(reached, other)
+    ]
+    makes = [reached[house] & (other[house] == 2) & (other_tuzdyk != house) for house in range(8)]
+    return [
+        kazan,
+        jnp.where(own_tuzdyk < 9, own_tuzdyk + np.uint32(1), none),
+        sowing.count([stones > 0 for stones in own]),
+        functools.reduce(jnp.add, own),
+        functools.reduce(jnp.maximum, taken),
+        (functools.reduce(jnp.logical_or, makes) & (own_tuzdyk == 9)).astype(jnp.uint32),
+    ]
 
 
 def _add_up(where: Array, counts: Array) -> Array:

@@ -232,6 +232,80 @@ def test_every_move_loses_weight_so_that_max_plies_bounds_every_game(houses):
     assert weight(np.asarray(first.pits)) == game.max_plies
 
 
+# --- what a search asks --------------------------------------------------------------------------------------------
+
+
+def outcomes_by_hand(game: Kalah, pits: np.ndarray, side: int) -> dict[int, tuple[bool, int]]:
+    """For each house that row `side` of `pits` can move from: whether it moves again, and the seeds it captures."""
+    found = {}
+    for house in np.flatnonzero(pits[side, :-1]).tolist():
+        by_hand = KalahByHand(game.houses, game.seeds, game.empty_capture)
+        by_hand.houses, by_hand.stores, by_hand.side = pits[:, :-1].tolist(), pits[:, -1].tolist(), side
+        stones, before = by_hand.houses[side][house], sum(by_hand.stores)
+        by_hand.play(house)
+        sown_into_store = (house + stones + game.houses + 1) // (2 * game.houses + 1)
+        found[house] = by_hand.side == side, sum(by_hand.stores) - before - sown_into_store
+    return found
+
+
+def wild_positions(game: Kalah, number: int) -> KalahState:
+    """Positions [number] of any kind: from few seeds to many, in even houses and in piles of several laps."""
+    draw = np.random.default_rng(0)
+    shares = draw.dirichlet([0.3] * (2 * game.houses + 2), number)
+    total = draw.integers(2, 2 * game.houses * game.seeds + 1, (number, 1))
+    pits = np.floor(shares * total).astype(np.uint8).reshape(number, 2, game.houses + 1)
+    return KalahState(pits, draw.integers(0, 2, number, dtype=np.uint8))
+
+
+@pytest.mark.parametrize(("houses", "seeds", "empty_capture"), [*VARIANTS, (10, 12, False), (3, 12, True)])
+def test_features_are_what_one_counts_by_hand(houses, seeds, empty_capture):
+    game = Kalah(houses, seeds, empty_capture)
+    states = wild_positions(game, 400)
+    features = np.asarray(jax.jit(jax.vmap(game.features))(states)).tolist()
+    for pits, found in zip(states.pits.astype(int), features, strict=True):
+        counts = []
+        for side in (0, 1):
+            moves = outcomes_by_hand(game, pits, side).values()
+            largest = max((taken for _, taken in moves), default=0)
+            counts.append([pits[side, -1], pits[side, :-1].sum(), len(moves), sum(on for on, _ in moves), largest])
+        assert found == [mine - theirs for mine, theirs in zip(*counts)]
+
+
+@pytest.mark.parametrize(("houses", "seeds", "empty_capture"), [*VARIANTS, (10, 12, False)])
+def test_extra_turns_come_first_then_captures_by_their_seeds_and_these_are_noisy(houses, seeds, empty_capture):
+    game = Kalah(houses, seeds, empty_capture)
+    states = wild_positions(game, 400)
+    actions = jnp.arange(houses, dtype=jnp.int32)
+    noisy, order = (
+        np.asarray(jax.jit(jax.vmap(jax.vmap(ask, (None, 0)), (0, None)))(states, actions))
+        for ask in (game.noisy, game.order)
+    )
+    for row, pits in enumerate(states.pits):
+        moves = outcomes_by_hand(game, pits.astype(int), 0)
+
+        def rank(house: int) -> tuple[bool, int, int]:
+            again, taken = moves[house]
+            return again, house if again else min(taken, 19), -house
+
+        assert sorted(moves, key=lambda house: -order[row, house]) == sorted(moves, key=rank, reverse=True)
+        assert {house: bool(noisy[row, house]) for house in moves} == {h: any(moves[h]) for h in moves}
+    assert order.min() >= 0 and order.max() <= 255
+
+
+@pytest.mark.parametrize(("houses", "seeds"), [(6, 6), (3, 2), (10, 12), (1, 5)])
+def test_positions_that_differ_anywhere_have_different_keys(houses, seeds):
+    pits = 2 * houses + 2
+    flipped = np.concatenate(
+        [np.zeros((2, pits), np.uint8), np.eye(pits, dtype=np.uint8), np.eye(pits, dtype=np.uint8) << 7]
+    )
+    near = KalahState((flipped ^ 5).reshape(-1, 2, houses + 1), np.array([1] + [0] * (2 * pits + 1), np.uint8))
+    wild = wild_positions(Kalah(houses, seeds), 3000)
+    for states in (near, wild):
+        keys = np.asarray(jax.vmap(Kalah(houses, seeds).hash)(states))
+        rows = np.concatenate([states.pits.reshape(len(states.side), -1), states.side[:, None]], axis=1)
+        assert len(np.unique(keys, axis=0)) == len(np.unique(rows, axis=0))
+
+
 # --- what a net and people see -------------------------------------------------------------------------------------
 
 

@@ -302,6 +302,106 @@ def test_no_stone_is_lost_whatever_the_position():
     assert (after.ply == 1).mean() > 0.5, "most of them went on"
 
 
+# --- what a search asks --------------------------------------------------------------------------------------------
+
+
+def some_positions(number: int) -> TogyzkumalakState:
+    """Running positions [number] of random games, on the host."""
+    record = play_by_hand(TogyzkumalakByHand(), 60, 300, seed=2)
+    running = jax.tree.map(lambda field: field[~record.over], follow(GAME, record).states)
+    chosen = np.random.default_rng(0).permutation(len(running.side))[:number]
+    return jax.tree.map(lambda field: field[chosen], running)
+
+
+def by_hand(state: TogyzkumalakState) -> TogyzkumalakByHand:
+    """The same position in plain Python, its mover first."""
+    game = TogyzkumalakByHand()
+    game.houses, game.kazans = np.asarray(state.houses).tolist(), np.asarray(state.kazans).tolist()
+    game.tuzdyks = [None if house == 9 else int(house) for house in state.tuzdyks]
+    return game
+
+
+def outcomes_by_hand(state: TogyzkumalakState, side: int) -> dict[int, tuple[int, int, bool]]:
+    """For each house that a side can move from: the stones it wins, those it gives, whether it makes a tuzdyk."""
+    found = {}
+    for house in np.flatnonzero(state.houses[side]).tolist():
+        game = by_hand(state)
+        game.side, before, had = side, list(game.kazans), game.tuzdyks[side]
+        game.play(house)
+        won, given = (game.kazans[each] - before[each] for each in (side, 1 - side))
+        found[house] = won, given, game.tuzdyks[side] != had
+    return found
+
+
+def prospects_by_hand(state: TogyzkumalakState, side: int) -> list[int]:
+    own, other = np.asarray(state.houses[side]).tolist(), np.asarray(state.houses[1 - side]).tolist()
+    held, largest, making = (int(state.tuzdyks[side]) + 1) % 10, 0, False
+    for house, (_, _, makes) in outcomes_by_hand(state, side).items():
+        last = house + max(own[house] - 1, 1)
+        if own[house] <= 18 and 9 <= last < 18:
+            across = other[last - 9]
+            largest = max(largest, across + 1 if across % 2 else 0)
+            making |= makes
+    return [int(state.kazans[side]), held, sum(n > 0 for n in own), sum(own), largest, int(making)]
+
+
+def test_features_are_what_one_counts_by_hand():
+    states = some_positions(1500)
+    features = np.asarray(jax.jit(jax.vmap(GAME.features))(states))
+    seen = set()
+    for row, found in enumerate(features.tolist()):
+        mine, theirs = (prospects_by_hand(at(states, row), side) for side in (0, 1))
+        assert found == [own - other for own, other in zip(mine, theirs)]
+        seen |= {index for index, value in enumerate(found) if value}
+    assert seen == set(range(len(GAME.feature_names)))
+
+
+def test_moves_are_ordered_by_gain_and_large_gains_and_tuzdyks_are_noisy():
+    states = some_positions(1500)
+    actions = jnp.arange(9, dtype=jnp.int32)
+    noisy, order = (
+        np.asarray(jax.jit(jax.vmap(jax.vmap(ask, (None, 0)), (0, None)))(states, actions))
+        for ask in (GAME.noisy, GAME.order)
+    )
+    assert order.min() >= 0 and order.max() <= 255
+    tuzdyks = 0
+    for row in range(len(order)):
+        for house, (won, given, makes) in outcomes_by_hand(at(states, row), 0).items():
+            assert order[row, house] == max(0, 16 + won - given + 30 * makes)
+            assert noisy[row, house] == (makes or won >= 6)
+            tuzdyks += makes
+    assert tuzdyks > 50
+
+
+def test_positions_that_differ_anywhere_have_different_keys():
+    state = position("1 2 3 4 5 6 7 8 9", "9 8 7 6 5 4 3 2 1", tuzdyks=(2, 3))
+    others = [state, state._replace(side=jnp.uint8(1))]
+    for field in ("houses", "kazans", "tuzdyks"):
+        value = np.asarray(getattr(state, field))
+        for place in range(value.size):
+            for bit in (1, 128):
+                changed = value.copy()
+                changed.flat[place] ^= bit
+                others.append(state._replace(**{field: jnp.asarray(changed)}))
+    keys = {tuple(np.asarray(GAME.hash(other)).tolist()) for other in others}
+    assert len(keys) == len(others)
+    states = some_positions(3000)._replace(ply=np.zeros(3000, np.uint16))
+    rows = np.concatenate([np.asarray(field).reshape(3000, -1) for field in states[:4]], axis=1)
+    keys = np.asarray(jax.vmap(GAME.hash)(states))
+    assert len(np.unique(keys, axis=0)) == len(np.unique(rows, axis=0))
+
+
+@pytest.mark.parametrize("max_plies", [500, 64, 20])
+def test_the_number_of_moves_counts_in_keys_where_the_cut_is_within_64_plies(max_plies):
+    game = Togyzkumalak(max_plies=max_plies)
+    state = position("1 2 3 4 5 6 7 8 9", "9 8 7 6 5 4 3 2 1")
+    states = jax.vmap(lambda ply: state._replace(ply=ply))(np.arange(max_plies + 1, dtype=np.uint16))
+    keys = [tuple(key) for key in np.asarray(jax.vmap(game.hash)(states)).tolist()]
+    near = min(max_plies, 64) + 1
+    assert len(set(keys[-near:])) == near
+    assert len(set(keys[:-near])) == (max_plies > 64) and not set(keys[:-near]) & set(keys[-near:])
+
+
 # --- what a net and people see -------------------------------------------------------------------------------------
 
 
