@@ -9,7 +9,9 @@ from beamzero.games import Game
 from beamzero.players.clocked import ClockedPlayer
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
+from beamzero.runs.tablefile import load_table
 from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.endgame import endgame_table
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.transpositions import ENTRY_BYTES
@@ -28,12 +30,12 @@ def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     if depth is None:
         raise BadInput(f"{name} needs a depth, such as minimax:3")
     search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
-    return SearchPlayer(name, game, search, feature_evaluator(game), deterministic=False)
+    return SearchPlayer(name, game, search, feature_evaluator(game), deterministic=False, on_host=True)
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
     """``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``."""
-    kinds = {"depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float}
+    kinds = {"depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str}
     argument, options = take(spec, name, "depth", kinds)
     limit = _limit(name, {"depth": argument, **options})
     search = AlphaBeta(
@@ -44,9 +46,11 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
         entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
     )
     evaluator = feature_evaluator(game)
+    if "endgame" in options:
+        evaluator = evaluator._replace(exact=endgame_table(game, load_table(options["endgame"])))
     if limit.seconds is not None:
         return ClockedPlayer(name, game, search, evaluator, limit.seconds)
-    return SearchPlayer(name, game, search, evaluator)
+    return SearchPlayer(name, game, search, evaluator, on_host=True)
 
 
 def _limit(name: str, options: dict) -> Limit:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from beamzero.games import Game, State
-from beamzero.search.cores import searches_at_once, side_by_side
+from beamzero.search.cores import searches_at_once, side_by_side, to_host
 from beamzero.search.evaluator import Evaluator, Search, SearchResult
 from beamzero.search.packing import apply_in_chunks, pack
 
@@ -48,20 +49,30 @@ class SearchPlayer(Player):
     search: Search
     evaluator: Evaluator
     deterministic: bool = True
+    on_host: bool = False
+    """Whether it thinks on the CPU even where there is a GPU, as suits a search that goes one step at a time."""
 
     def think(self, states: State, key: Array) -> SearchResult:
-        return _think(self.game, self.search, self.evaluator, states, key)
+        return self._back(_think(self.game, self.search, *self._there((self.evaluator, states, key))))
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        parts = min(searches_at_once(), _CHUNKS)
+        parts = min(searches_at_once(self.on_host), _CHUNKS)
+        given = self._there((self.evaluator, states, turn, key))
 
         def choose_some(part: int) -> Array:
-            return _choose(self.game, self.search, parts, self.evaluator, states, turn, key, jnp.int32(part))
+            return _choose(self.game, self.search, parts, *given, jnp.int32(part))
 
         if parts == 1:
-            return choose_some(0)
+            return self._back(choose_some(0))
         # Zeros in the rows of the other parts, so that they add up.
-        return functools.reduce(jnp.add, side_by_side(choose_some, range(parts)))
+        return self._back(functools.reduce(jnp.add, side_by_side(choose_some, range(parts), self.on_host)))
+
+    def _there(self, tree: Any) -> Any:
+        return to_host(tree) if self.on_host else tree
+
+    def _back(self, tree: Any) -> Any:
+        """The answer where the rest of the program has its arrays."""
+        return jax.device_put(tree, jax.devices()[0]) if self.on_host and jax.default_backend() != "cpu" else tree
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

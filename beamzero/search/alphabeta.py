@@ -70,20 +70,13 @@ class AlphaBeta:
             raise BadInput(f"quiet is {self.quiet}, but must be 0 to 64 plies")
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        """Search a batch. On a CPU one after the other, and what is remembered of one serves the next."""
-        if jax.default_backend() == "gpu":
-            # Side by side, each with arrays of its own: there is no memory for a table in each.
-            lone = dataclasses.replace(self, entries=0)
-            found = jax.vmap(lambda state: lone._solve(game, evaluator, state, lone.new_memory(game, evaluator))[0])(
-                states
-            )
-        else:
+        """Search a batch, one position after the other; what is remembered of one serves the next."""
 
-            def one(memory: Memory, state: State) -> tuple[Memory, Found]:
-                found, memory = self._solve(game, evaluator, state, memory)
-                return memory, found
+        def one(memory: Memory, state: State) -> tuple[Memory, Found]:
+            found, memory = self._solve(game, evaluator, state, memory)
+            return memory, found
 
-            _, found = lax.scan(one, self.new_memory(game, evaluator), states)
+        _, found = lax.scan(one, self.new_memory(game, evaluator), states)
         return self.choose(game, states, found, key)
 
     def _solve(self, game: Game, evaluator: Evaluator, state: State, memory: Memory) -> tuple[Found, Memory]:

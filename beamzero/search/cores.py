@@ -12,16 +12,24 @@ import jax
 
 _Item = TypeVar("_Item")
 _Found = TypeVar("_Found")
+_Tree = TypeVar("_Tree")
 
 
-def searches_at_once() -> int:
-    """How many programs to run side by side: one a core; on a GPU one in all."""
-    return (os.cpu_count() or 1) if jax.default_backend() == "cpu" else 1
+def searches_at_once(on_host: bool = False) -> int:
+    """How many programs to run side by side: one a core; on a GPU one in all, but for those that run `on_host`."""
+    return (os.cpu_count() or 1) if on_host or jax.default_backend() == "cpu" else 1
 
 
-def side_by_side(function: Callable[[_Item], _Found], items: Sequence[_Item]) -> Iterator[_Found]:
+def to_host(tree: _Tree) -> _Tree:
+    """The arrays of a pytree on the CPU, where what is computed from them stays."""
+    return tree if jax.default_backend() == "cpu" else jax.device_put(tree, jax.devices("cpu")[0])
+
+
+def side_by_side(
+    function: Callable[[_Item], _Found], items: Sequence[_Item], on_host: bool = False
+) -> Iterator[_Found]:
     """``function(item)``, a pytree of arrays, for each item in turn; every core works on them."""
-    if min(len(items), searches_at_once()) == 1:
+    if min(len(items), searches_at_once(on_host)) == 1:
         yield from (jax.block_until_ready(function(item)) for item in items)
         return
     tasks = [_threads().submit(lambda item: jax.block_until_ready(function(item)), item) for item in items]
@@ -36,4 +44,4 @@ def side_by_side(function: Callable[[_Item], _Found], items: Sequence[_Item]) ->
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
     """Made once: to start threads takes longer than a cheap player takes to move."""
-    return ThreadPoolExecutor(searches_at_once())
+    return ThreadPoolExecutor(os.cpu_count() or 1)

@@ -15,6 +15,7 @@ from jax import Array
 from beamzero.games import Game, State
 from beamzero.search import worth
 from beamzero.search.alphabeta import AlphaBeta, Deepening, Found
+from beamzero.search.cores import to_host
 from beamzero.search.evaluator import Evaluator
 
 _SLICE_SECONDS = 0.02
@@ -51,6 +52,8 @@ def deepen(
 
     There is always a first one. One that is under way when the time is up is given up.
     """
+    # One step at a time is what a CPU does well, and a GPU does not.
+    evaluator, state = to_host((evaluator, state))
     progress = _start(game, settings, evaluator, state)
     # Compile first, if that has not been done: the clock measures thinking.
     progress = jax.block_until_ready(_advance(game, settings, evaluator, progress, jnp.int32(0)))

@@ -21,7 +21,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.kalah import Kalah, KalahState
 
-_MOST_POSITIONS = 2**28
+MOST_POSITIONS = 2**28
 """What a table may hold, at a byte each; to make one takes several times that memory."""
 
 
@@ -44,31 +44,41 @@ def check_seeds(game: Game, seeds: int) -> Kalah:
     if not isinstance(game, Kalah):
         raise BadInput(f"endgame tables are for kalah, but the game is {game.identity}")
     most = 2 * game.houses * game.seeds
-    while count_positions(game.houses, most) > _MOST_POSITIONS:
+    while count_positions(game.houses, most) > MOST_POSITIONS:
         most -= 1
     if not 1 <= seeds <= most:
         raise BadInput(f"an endgame table of {game.identity} can hold 1 to {most} seeds, but {seeds} are asked for")
     return game
 
 
-def number_of_ways(houses: int, seeds: int) -> np.ndarray:
-    """int32 [2 * houses, seeds + 1]: in how many ways fewer than s seeds can lie in the first p + 1 houses, at [p, s]."""
-    ways = [[math.comb(s + p, p + 1) for s in range(seeds + 1)] for p in range(2 * houses)]
-    return np.array(ways, np.int32)
-
-
 def index(houses: Array, seeds: int) -> Array:
-    """int32 []: the place in a table of a position, uint8 [2, H], of up to `seeds` seeds; the mover's houses come first.
+    """int32 []: the place of a position, uint8 [2, H], mover first, in a table of up to `seeds` seeds.
 
-    Positions are numbered by how many seeds they have, those of as many by how many all houses but the last have, and
-    so on. A position with more seeds gets some place within the table.
+    Places are counted by the seeds in all houses, then by those in all but the last, and so on. A position of more
+    seeds than the table has gets some place within it.
     """
-    ways = number_of_ways(houses.shape[1], seeds)
-    flat, so_far, places = houses.reshape(-1), jnp.int32(0), []
-    for house in range(flat.size):
-        so_far = jnp.minimum(so_far + flat[house].astype(jnp.int32), seeds)
-        places.append(so_far + house * (seeds + 1))
-    return jnp.sum(jnp.asarray(ways.reshape(-1))[jnp.stack(places)], dtype=jnp.int32)
+    flat, ways = houses.reshape(-1), jnp.asarray(_ways(houses.shape[1], seeds))
+    before, place = jnp.int32(0), jnp.int32(0)
+    for house in range(flat.size):  # one by one, which XLA makes one piece of work of
+        before = jnp.minimum(before + flat[house].astype(jnp.int32), seeds)
+        place += ways[house, before]
+    return place
+
+
+def position(place: Array, houses: int, seeds: int) -> Array:
+    """uint8 [2, houses]: the position at a place of such a table; the inverse of `index`."""
+    sums = []
+    for ways in _ways(houses, seeds)[::-1]:
+        fits = ways <= place
+        sums.append(jnp.sum(fits, dtype=jnp.int32) - 1)
+        place = place - jnp.max(jnp.where(fits, ways, 0))
+    up_to = jnp.stack([jnp.int32(0), *sums[::-1]])
+    return (up_to[1:] - up_to[:-1]).astype(jnp.uint8).reshape(2, houses)
+
+
+def _ways(houses: int, seeds: int) -> np.ndarray:
+    """int32 [2 * houses, seeds + 1]: at [h, s], in how many ways fewer than s seeds can lie in houses 0 to h."""
+    return np.array([[math.comb(s + h, h + 1) for s in range(seeds + 1)] for h in range(2 * houses)], np.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,5 +100,7 @@ def endgame_table(game: Game, table: EndgameTable) -> Partial:
     kalah = check_seeds(game, 1)
     if (kalah.houses, kalah.empty_capture) != (table.houses, table.empty_capture):
         made_for = Kalah(houses=table.houses, empty_capture=table.empty_capture).identity
-        raise BadInput(f"the endgame table is for {made_for}, with any number of seeds, but the game is {game.identity}")
+        raise BadInput(
+            f"the endgame table is for {made_for}, with any number of seeds, but the game is {game.identity}"
+        )
     return Partial(_Probe(kalah, table.seeds), jnp.asarray(table.values))

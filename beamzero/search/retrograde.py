@@ -12,9 +12,9 @@ from jax import Array
 
 from beamzero.games.kalah import Kalah, KalahState
 from beamzero.search.cores import side_by_side
-from beamzero.search.endgame import EndgameTable, check_seeds, count_positions, index, number_of_ways
+from beamzero.search.endgame import EndgameTable, check_seeds, count_positions, index, position
 
-_CHUNK = 1 << 14
+_CHUNK = 1 << 12
 
 
 def make_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | None = None) -> EndgameTable:
@@ -40,10 +40,11 @@ def make_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | N
 def _by_distance(game: Kalah, seeds: int, layer: int) -> list[np.ndarray]:
     """The places in the table of all positions with `layer` seeds, int32 [n] for each distance, rising."""
     first, end = count_positions(game.houses, layer - 1), count_positions(game.houses, layer)
-    chunks = list(side_by_side(functools.partial(_distance, game.houses, seeds), _chunks(np.arange(first, end, dtype=np.int32))))
-    distances = np.concatenate([np.asarray(chunk) for chunk in chunks])[: end - first]
+    chunks = _chunks(np.arange(first, end, dtype=np.int32))
+    found = side_by_side(functools.partial(_distance, game.houses, seeds), chunks)
+    distances = np.concatenate([np.asarray(chunk) for chunk in found])[: end - first]
     order = np.argsort(distances, kind="stable").astype(np.int32) + np.int32(first)
-    return np.split(order, np.cumsum(np.bincount(distances))[:-1])
+    return [level for level in np.split(order, np.cumsum(np.bincount(distances))) if level.size]
 
 
 def _solve_all(game: Kalah, seeds: int, values: Array, places: np.ndarray) -> Array:
@@ -93,15 +94,3 @@ def _best(game: Kalah, seeds: int, values: Array, houses: Array) -> Array:
     margins = jax.vmap(margin)(jnp.arange(game.houses, dtype=jnp.int32))
     own, other = jnp.sum(houses, axis=1, dtype=jnp.uint8).astype(jnp.int8)
     return jnp.where(game.over(state), own - other, jnp.max(jnp.where(game.legal(state), margins, np.int8(-128))))
-
-
-def position(place: Array, houses: int, seeds: int) -> Array:
-    """uint8 [2, H]: the houses of the position at a place of the table; the inverse of `index`."""
-    ways = number_of_ways(houses, seeds)
-    up_to = []
-    for row in ways[::-1]:
-        fits = row <= place
-        up_to.append(jnp.sum(fits, dtype=jnp.int32) - 1)
-        place = place - jnp.max(jnp.where(fits, row, 0))
-    sums = jnp.stack([jnp.int32(0), *up_to[::-1]])
-    return (sums[1:] - sums[:-1]).astype(jnp.uint8).reshape(2, houses)

@@ -85,12 +85,35 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys):
     status, out, err = run_main(capsys, "tic_tac_toe", "lookahead:2", "--moves", "a1,a3,b1", "--json")
     assert (status, err) == (0, "")
     result = json.loads(out)
-    assert result.keys() == {"game", "agent", "position", "value", "best", "line", "nodes", "moves"}
+    assert result.keys() == {"game", "agent", "position", "value", "best", "line", "nodes", "moves", "depths"}
     assert (result["game"], result["agent"], result["best"]) == ("tic_tac_toe", "lookahead:2", "c1")
     assert result["line"][0] == "c1"
-    assert all(row.keys() == {"move", "value", "policy", "proven"} for row in result["moves"])
-    assert result["moves"][0] == {"move": "c1", "value": 0.0, "policy": 1.0, "proven": False}
+    assert all(row.keys() == {"move", "value", "policy", "proven", "plies"} for row in result["moves"])
+    assert result["moves"][0] == {"move": "c1", "value": 0.0, "policy": 1.0, "proven": False, "plies": None}
     assert all(row["value"] == -1 and row["proven"] for row in result["moves"][1:])
+
+
+def test_a_deepening_search_tells_what_each_depth_found(capsys):
+    status, out, _ = run_main(capsys, "tic_tac_toe", "alphabeta:9", "--moves", "a1", "--json")
+    result = json.loads(out)
+    assert status == 0
+    assert [step["depth"] for step in result["depths"]] == list(range(1, 9))
+    assert [step["proven"] for step in result["depths"]] == [False] * 7 + [True]
+    assert sum(step["nodes"] for step in result["depths"]) == result["nodes"]
+    assert result["line"] == result["depths"][-1]["line"]
+    assert (result["best"], result["value"]) == ("b2", 0.0)
+    assert {row["move"]: (row["value"], row["plies"]) for row in result["moves"] if row["move"] != "b2"} == {
+        move: (-1.0, 6) for move in ("b1", "c1", "a2", "c2", "a3", "b3", "c3")
+    }
+    assert all(row["proven"] for row in result["moves"])
+
+
+def test_people_see_the_depths_of_a_search_and_what_is_proven(capsys):
+    status, out, _ = run_main(capsys, "tic_tac_toe", "alphabeta:9", "--moves", "a1,a2,b1")
+    assert status == 0
+    assert " depth  value  positions  a second  branching  best line" in out
+    assert "◂ best  proven loss in 4\n" in out or "◂ best  proven draw\n" in out
+    assert "proven loss in 2\n" in out
 
 
 def test_people_see_the_board_the_values_and_the_line(capsys):
