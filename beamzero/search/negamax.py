@@ -29,8 +29,17 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.search.transpositions import AT_LEAST, AT_MOST, EXACT, NO_MOVE, Entry
 from beamzero.search.worth import ENDLESS
 
-_WIDTH_AT_ONCE = 32
-"""Children of a node that are made at a time, where it can have more than some."""
+_WIDTH_AT_ONCE = 16
+"""Children of a node that are made at a time, where there can be many."""
+
+_FEW_MOVES = 40
+"""Up to so many, they are all made at once."""
+
+_KILLERS_PAY = 64
+"""Moves of a position above which killers help."""
+
+_SPAN = 2**20
+"""A little more than any evaluation is worth."""
 
 _DONE = np.int32(-1)
 """The order of a child that need not be searched any more."""
@@ -106,7 +115,6 @@ class Memory(NamedTuple):
 
     table: Array  # uint32 [T + 1, 4] the last row is for nothing
     killers: Array  # int32 [R, 2] by row: the moves that cut off its nodes last
-    history: Array  # int32 [A] how much each action cut off so far
 
 
 class Search(NamedTuple):
@@ -148,7 +156,7 @@ class Searcher:
     def part(self) -> int:
         """Children that are made at a time: all where there are never many."""
         slots = self.game.max_moves
-        return slots if slots <= _WIDTH_AT_ONCE + 8 else _WIDTH_AT_ONCE
+        return slots if slots <= _FEW_MOVES else _WIDTH_AT_ONCE
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
@@ -156,7 +164,6 @@ class Searcher:
         return Memory(
             table=transpositions.empty_table(entries),
             killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
-            history=jnp.zeros(self.game.num_actions, jnp.int32),
         )
 
     def new_search(self, root: State, memory: Memory) -> Search:
@@ -327,30 +334,35 @@ class Searcher:
 
     def _priority(self, state: State, moves: Array, hint: Array, killers: Array) -> Array:
         """int32 [W], not negative, all different: by what is known of the moves before their children are made."""
-        slots = jnp.arange(self.width, dtype=jnp.int32)
-        last = np.int32(self.width - 1)
+        slots = np.arange(self.width, dtype=np.int32)
         if not self.rules.order:
-            return last - slots
-        special = jnp.where(moves == killers[0], 2, jnp.where(moves == killers[1], 1, 0))
-        special = jnp.where(moves == hint, 3, special)
-        order = special * 256 + jax.vmap(self.game.order, (None, 0))(state, moves)
-        return jnp.pad(order, (0, self.width - order.shape[0])) * (last + 1) + last - slots
+            return jnp.asarray(slots[::-1])
+        first = jnp.where(moves == hint, 3, 0)
+        if self._uses_killers:
+            killer = jnp.where(moves == killers[0], 2, jnp.where(moves == killers[1], 1, 0))
+            first = jnp.maximum(first, killer)
+        order = first * 256 + jax.vmap(self.game.order, (None, 0))(state, moves)
+        return jnp.pad(order, (0, self.width - order.shape[0])) * self.width + jnp.asarray(slots[::-1])
 
     def _rank(self, priority: Array, value: Array) -> Array:
-        import os
+        """int32 [W]: the order in which to search children that are made.
 
-        mode = os.environ.get("RANK", "hint")
-        if mode == "order" or not self.rules.order:
+        The moves that `_priority` sets first stay there. Of the others those come first whose positions look best; what
+        the game says of the moves counts for a little.
+        """
+        if not self.rules.order:
             return priority
-        w = np.int32(self.width)
-        special = priority // (256 * w)
-        order = (priority // w) % 256
-        if mode == "hint":
-            special = jnp.where(special == 3, 3, 0)
-        k = float(os.environ.get("OW", "0.1"))
-        v = jnp.clip(value, -1010000, 1010000).astype(jnp.float32) / 1010000 + k * order.astype(jnp.float32) / 256
-        q = ((v / (1 + k) + 1) * 32767).astype(jnp.int32)
-        return (special * 65536 + q) * w + priority % w
+        first, order = priority // (256 * self.width), priority // self.width % 256
+        looks = (jnp.clip(value, -_SPAN, _SPAN) + _SPAN) // 32  # 0 to 2**16
+        return (first * 2**17 + looks + 13 * order) * self.width + priority % self.width
+
+    @property
+    def _uses_killers(self) -> bool:
+        """Whether a move that cut off another node of the same row is tried early.
+
+        Where there are many moves, as in chess, that saves some; where there are few, the evaluation knows better.
+        """
+        return self.rules.order and self.rules.prune and self.game.max_moves > _KILLERS_PAY
 
     # --- settling --------------------------------------------------------------------------------------------------
 
@@ -462,7 +474,7 @@ class Searcher:
             entry = Entry(jnp.bool_(True), value, bound, node.complete == 1, node.depth, node.move)
             place = jnp.where(wanted, transpositions.place_of(memory.table, key), memory.table.shape[0] - 1)
             memory = memory._replace(table=_put(memory.table, transpositions.write(key, entry)[None], place))
-        if self.rules.order and self.rules.prune:
+        if self._uses_killers:
             killers = lax.dynamic_index_in_dim(memory.killers, row, keepdims=False)
             fresh = wanted & (node.best >= node.beta) & (node.move != killers[0])
             killers = jnp.where(fresh, jnp.stack([node.move, killers[0]]), killers)
