@@ -42,7 +42,7 @@ class Depth(NamedTuple):
 
     def plies_of_moves(self) -> list[int | None]:
         """After how many plies the game ends with best play, by the slot of a root's move; None where not decided."""
-        return [_plies(one) for one in self.found.moves]
+        return [_plies(one) for one in np.asarray(self.found.moves).tolist()]
 
 
 def deepen(
@@ -75,12 +75,12 @@ def deepen(
 
 
 def _report(found: Found, nodes: int, seconds: float) -> Depth:
-    line = np.asarray(found.line).tolist()
+    value, line = int(found.worth), np.asarray(found.line).tolist()
     return Depth(
         depth=int(found.depth),
-        value=float(worth.to_value(found.worth)) + 0.0,
-        proven=bool(worth.is_decided(found.worth)) or bool(found.complete),
-        plies=_plies(found.worth),
+        value=max(-1.0, min(1.0, value / worth.ONE)),
+        proven=abs(value) > worth.ONE or bool(found.complete),
+        plies=_plies(value),
         line=line[: line.index(-1)] if -1 in line else line,
         nodes=nodes,
         seconds=seconds,
@@ -88,9 +88,13 @@ def _report(found: Found, nodes: int, seconds: float) -> Depth:
     )
 
 
-def _plies(one: Array) -> int | None:
-    plies = int(worth.plies_to_end(one))
-    return plies if bool(worth.is_decided(one)) and plies < worth.LATER else None
+def _plies(value: int) -> int | None:
+    """After how many plies a game that is worth this ends; None where it is open, or a table knows the result alone.
+
+    In plain numbers: to ask the device would take longer, and the clock is running.
+    """
+    plies = worth.plies_to_end(value)
+    return int(plies) if abs(value) > worth.ONE and plies < worth.LATER else None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

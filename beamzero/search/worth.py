@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -45,9 +47,9 @@ def is_decided(worth: Array) -> Array:
     return jnp.abs(worth) > ONE
 
 
-def plies_to_end(worth: Array) -> Array:
+def plies_to_end(worth: Any) -> Any:
     """int32: how many plies from the root a decided game lasts with best play; about `LATER` or more: it is unknown."""
-    return ONE + _FAR - jnp.abs(worth)
+    return ONE + _FAR - abs(worth)
 
 
 def seen_later(worth: Array, plies: Array) -> Array:
