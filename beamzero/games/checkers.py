@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -11,9 +10,10 @@ import numpy as np
 from jax import Array
 
 from beamzero.errors import BadInput
-from beamzero.games import bits, draughts, grid
-from beamzero.games.draughts import ALL, LAST_ROWS, NONE, neighbours
+from beamzero.games import bits, checkers_features, draughts, grid
+from beamzero.games.draughts import LAST_ROWS, NONE, able, jumps, neighbours, union
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words
 
 _SIDES = ("Black", "White")
 _PIECES = {"b": ("⛂", 0), "B": ("⛃", 0), "w": ("⛀", 1), "W": ("⛁", 1)}
@@ -73,7 +73,7 @@ class Checkers(Game):
 
     def _judged(self, state: CheckersState) -> CheckersState:
         """The state, won by the other side if the one to move is stuck."""
-        stuck = _union(_movable(state)) == 0
+        stuck = union(_movable(state)) == 0
         loss = jnp.where(state.side == 0, jnp.int8(-1), jnp.int8(1))
         return state._replace(winner=jnp.where(stuck & (state.quiet < self.draw_plies), loss, jnp.int8(0)))
 
@@ -89,16 +89,16 @@ class Checkers(Game):
 
     def moves(self, state: CheckersState) -> tuple[Array, Array]:
         words = _movable(state)
-        number = _number(words)
+        number = draughts.number(words)
         slots = np.arange(self.max_moves, dtype=np.int32)
         is_first = state.side == 0
-        place = _nth(words, jnp.where(is_first, slots, number - 1 - slots))
+        place = draughts.nth(words, jnp.where(is_first, slots, number - 1 - slots))
         return jnp.where(slots < number, jnp.where(is_first, place, 127 - place), 0), number
 
     def pick(self, state: CheckersState, draw: Array) -> Array:
         words = _movable(state)
-        number = _number(words)
-        place = _nth(words, jnp.minimum((draw * number.astype(jnp.float32)).astype(jnp.int32), number - 1))
+        number = draughts.number(words)
+        place = draughts.nth(words, jnp.minimum((draw * number.astype(jnp.float32)).astype(jnp.int32), number - 1))
         return jnp.where(state.side == 0, place, 127 - place)
 
     def step(self, state: CheckersState, action: Array) -> CheckersState:
@@ -109,7 +109,7 @@ class Checkers(Game):
 
         start = np.uint32(1) << (action & 31).astype(jnp.uint32)
         nears = [neighbours(jnp.where(action >> 5 == d, start, NONE), d) for d in range(4)]
-        near, far = _union(nears), _union([neighbours(square, d) for d, square in enumerate(nears)])
+        near, far = union(nears), union([neighbours(square, d) for d, square in enumerate(nears)])
         taken = near & other
         is_jump = taken != 0
         end = jnp.where(is_jump, far, near)
@@ -118,8 +118,7 @@ class Checkers(Game):
         is_king = was_king | (end & jnp.where(is_first, *LAST_ROWS) != 0)
         kings = state.kings & ~(start | taken) | jnp.where(is_king, end, NONE)
         own, other = own & ~start | end, other & ~taken
-        able = _able(end, kings, is_first)
-        goes_on = is_jump & (is_king == was_king) & (_union(_jumps(able, own, other)) != 0)
+        goes_on = is_jump & (is_king == was_king) & (union(jumps(able(end, kings, is_first), own, other)) != 0)
 
         after = CheckersState(
             black=jnp.where(is_first, own, other),
@@ -150,6 +149,46 @@ class Checkers(Game):
         planes = [(word & squares != 0).astype(jnp.float32) for word in words]
         quiet = state.quiet.astype(jnp.float32) / np.float32(self.draw_plies)
         return jnp.stack([*planes, jnp.full((8, 8), quiet)], axis=-1)
+
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    feature_names = checkers_features.NAMES
+    point_weights = checkers_features.POINTS
+    point = 0.3
+
+    def features(self, state: CheckersState) -> Array:
+        """See `checkers_features.features`. A point is a man."""
+        return checkers_features.features(state.black, state.white, state.kings, state.side == 0)
+
+    def noisy(self, state: CheckersState, action: Array) -> Array:
+        """Jumps, which are all moves where there is one, and steps that make a king."""
+        is_jump = self.must_answer(state)
+        return is_jump | (self._end_row(state, action, is_jump) == 7)
+
+    def must_answer(self, state: CheckersState) -> Array:
+        """Who can jump must."""
+        return union(_jumpers(state)[1]) != 0
+
+    def order(self, state: CheckersState, action: Array) -> Array:
+        """Men that become kings, then those that go furthest, kings in between; men leave their home row last.
+
+        Jumps need not come first: where there is one, there is nothing else.
+        """
+        row = self._end_row(state, action, self.must_answer(state))
+        is_from_home = jnp.asarray(action, jnp.int32) & 31 < 4
+        return jnp.where(row < 0, 90, jnp.where(is_from_home, 0, 20 * row + jnp.where(row == 7, 60, 0)))
+
+    def _end_row(self, state: CheckersState, action: Array, is_jump: Array) -> Array:
+        """int32 []: the row that a man goes to, counted from 0 at its home row; -1 for a king."""
+        square = jnp.asarray(action, jnp.int32) & 31
+        turned = jnp.where(state.side == 0, square, 31 - square)
+        return jnp.where(bits.has(state.kings, turned), -1, (square >> 2) + jnp.where(is_jump, 2, 1))
+
+    def hash(self, state: CheckersState) -> Array:
+        """The plies left before the draw matter where a search may get there."""
+        left = jnp.minimum(self.draw_plies - state.quiet.astype(jnp.int32), 65)
+        rest = state.side.astype(jnp.uint32) | left.astype(jnp.uint32) << np.uint32(1)
+        return hash_words(state.black, state.white, state.kings, state.jumper, rest)
 
     # --- for people ------------------------------------------------------------------------------------------------
 
@@ -206,8 +245,8 @@ class Checkers(Game):
             raise BadInput(f"{text!r} cannot be: H is at most {self.draw_plies - 1}, then the game is drawn")
         state = self._judged(_from_numbers(position))
         own, other = _mover_first(state)
-        jumps = _jumps(_able(own & state.jumper, state.kings, state.side == 0), own, other)
-        if position.jumper and not int(_union(jumps)):
+        jumpers = jumps(able(own & state.jumper, state.kings, state.side == 0), own, other)
+        if position.jumper and not int(union(jumpers)):
             raise BadInput(f"{text!r} cannot be: the piece that must jump on cannot jump")
         return state
 
@@ -227,43 +266,13 @@ def _mover_first(state: CheckersState) -> tuple[Array, Array]:
 def _movable(state: CheckersState) -> list[Array]:
     """For each direction, the mover's pieces that may go there: to jump, if any can; else to step."""
     own, other = _mover_first(state)
-    able = _able(jnp.where(state.jumper == 0, own, state.jumper), state.kings, state.side == 0)
-    jumps = _jumps(able, own, other)
-    must_jump = _union(jumps) != 0
-    return [jnp.where(must_jump, jumps[d], able[d] & neighbours(~(own | other), 3 - d)) for d in range(4)]
+    movers, jumpers = _jumpers(state)
+    must_jump = union(jumpers) != 0
+    return [jnp.where(must_jump, jumpers[d], movers[d] & neighbours(~(own | other), 3 - d)) for d in range(4)]
 
 
-def _able(pieces: Array, kings: Array, is_first: Array) -> list[Array]:
-    """For each direction, those of a side's `pieces` that ever go there: men forward, kings anywhere."""
-    down = pieces & jnp.where(is_first, ALL, kings)
-    up = pieces & jnp.where(is_first, kings, ALL)
-    return [down, down, up, up]
-
-
-def _jumps(able: list[Array], own: Array, other: Array) -> list[Array]:
-    """For each direction, those of its `able` pieces that have one of `other` before them and nothing behind that."""
-    return [able[d] & neighbours(other & neighbours(~(own | other), 3 - d), 3 - d) for d in range(4)]
-
-
-def _union(words: list[Array]) -> Array:
-    return functools.reduce(jnp.bitwise_or, words)
-
-
-def _number(words: list[Array]) -> Array:
-    """int32: how many bits are set in all words."""
-    return functools.reduce(jnp.add, map(bits.count, words))
-
-
-def _nth(words: list[Array], rank: Array) -> Array:
-    """int32 [...]: the set bit that has `rank` others before it, counted through all words: 32 * word + bit."""
-    word, first, seen = words[0], jnp.zeros_like(rank), bits.count(words[0])
-    within = rank
-    for i in range(1, len(words)):
-        is_later = rank >= seen
-        word, first, within = (
-            jnp.where(is_later, words[i], word),
-            jnp.where(is_later, np.int32(32 * i), first),
-            jnp.where(is_later, rank - seen, within),
-        )
-        seen = seen + bits.count(words[i])
-    return first + bits.nth(word, within)
+def _jumpers(state: CheckersState) -> tuple[list[Array], list[Array]]:
+    """For each direction, the mover's pieces that ever go there and have the move, and those of them that can jump."""
+    own, other = _mover_first(state)
+    movers = able(jnp.where(state.jumper == 0, own, state.jumper), state.kings, state.side == 0)
+    return movers, jumps(movers, own, other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -12,6 +13,8 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import grid
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words
+from beamzero.games.open_lines import OpenLines, Words
 
 
 class ConnectFourState(NamedTuple):
@@ -113,6 +116,66 @@ class ConnectFour(Game):
 
     def symmetries(self, observation: Array, values: Array) -> tuple[Array, Array]:
         return jnp.stack([observation, observation[:, ::-1]]), jnp.stack([values, values[::-1]])
+
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    feature_names = ("win at hand", "threats", "threats in time", "lines that lack two", "middle columns")
+    point_weights = (15.0, 1.0, 1.0, 0.45, 0.2)
+    point = 0.4
+
+    @functools.cached_property
+    def _lines(self) -> OpenLines:
+        return OpenLines(self.rows, self.columns, self.length)
+
+    @functools.cached_property
+    def _board(self) -> Words:
+        return self._lines.squares(lambda row, column: True)
+
+    @functools.cached_property
+    def _middle(self) -> Words:
+        """The column in the middle, or both."""
+        return self._lines.squares(lambda row, column: abs(2 * column - self.columns + 1) <= 1)
+
+    @functools.cached_property
+    def _first_rows(self) -> Words:
+        """The rows where the first side puts its stone if all other columns are full: every other one."""
+        first = self.rows * (self.columns - 1) % 2
+        return self._lines.squares(lambda row, column: row % 2 == first)
+
+    def features(self, state: ConnectFourState) -> Array:
+        """A point is a threat: an empty square that completes a line. One is in time if it falls to its owner in the
+        end, when there is no other column left to play.
+
+        A win is at hand, 1, if the side to move can complete a line now; -1 if it cannot, and the other side could in
+        two columns.
+        """
+        lines, (first, second) = self._lines, map(self._lines.pack, state.stones)
+        empty = self._board - first - second
+        first_threats, first_pairs = lines.count(first, empty)
+        second_threats, second_pairs = lines.count(second, empty)
+        leads = [
+            first_threats.number() - second_threats.number(),
+            (first_threats & self._first_rows).number() - (second_threats - self._first_rows).number(),
+            first_pairs - second_pairs,
+            (first & self._middle).number() - (second & self._middle).number(),
+        ]
+        is_first = self.player(state) == 0
+        now = empty - empty.shift(1)  # the lowest empty square of each column
+        wins = (first_threats & now).number(), (second_threats & now).number()
+        mine, theirs = jnp.where(is_first, *wins), jnp.where(is_first, *wins[::-1])
+        at_hand = jnp.where(mine > 0, 1, jnp.where(theirs > 1, -1, 0))
+        # Converted one by one: the compiler then need not put them together in order to add them up.
+        found = [at_hand, *(jnp.where(is_first, lead, -lead) for lead in leads)]
+        return jnp.stack([number.astype(jnp.float32) for number in found])
+
+    def order(self, state: ConnectFourState, action: Array) -> Array:
+        """From the middle outwards."""
+        return 255 - 16 * jnp.abs(2 * jnp.asarray(action, jnp.int32) - (self.columns - 1))
+
+    def hash(self, state: ConnectFourState) -> Array:
+        """A column is the first side's stones and a bit on top of all its stones."""
+        filled = state.stones[0] | state.stones[1]
+        return hash_words(*self._lines.pack(state.stones[0] | filled + np.array(1, self._dtype)))
 
     # --- for people ------------------------------------------------------------------------------------------------
 

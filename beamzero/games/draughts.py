@@ -14,17 +14,23 @@ Players number the squares; square n is bit n - 1.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from beamzero.errors import BadInput
+from beamzero.games import bits
 
 ALL, NONE = np.uint32(0xFFFFFFFF), np.uint32(0)
 LAST_ROWS = (np.uint32(0xF0000000), np.uint32(0x0000000F))
 """Where Black's men become kings, and where White's do."""
+HOME_ROWS = LAST_ROWS[::-1]
+"""Where the rearmost of Black's men begin, and of White's."""
 
 NUMBERS = np.array([[(row % 2 == column % 2) * (4 * row + 4 - column // 2) for column in range(8)] for row in range(8)])
 """[8, 8]: the squares as Black sees them, its home row first, each row from its left; 0 for the light ones."""
@@ -52,6 +58,43 @@ def neighbours(squares: Any, direction: int) -> Any:
 
 def _shift(word: Any, by: int) -> Any:
     return word << np.uint32(by) if by > 0 else word >> np.uint32(-by)
+
+
+def able(pieces: Array, kings: Array, is_first: Any) -> list[Array]:
+    """For each direction, those of a side's `pieces` that ever go there: men forward, kings anywhere."""
+    down = pieces & jnp.where(is_first, ALL, kings)
+    up = pieces & jnp.where(is_first, kings, ALL)
+    return [down, down, up, up]
+
+
+def jumps(able: list[Array], own: Array, other: Array) -> list[Array]:
+    """For each direction, those of its `able` pieces that have one of `other` before them and nothing behind that."""
+    return [able[d] & neighbours(other & neighbours(~(own | other), 3 - d), 3 - d) for d in range(4)]
+
+
+def union(words: list[Array]) -> Array:
+    """uint32: the squares that are in any word."""
+    return functools.reduce(jnp.bitwise_or, words)
+
+
+def number(words: list[Array]) -> Array:
+    """int32: how many bits are set in all words."""
+    return functools.reduce(jnp.add, map(bits.count, words))
+
+
+def nth(words: list[Array], rank: Array) -> Array:
+    """int32 [...]: the set bit that has `rank` others before it, counted through all words: 32 * word + bit."""
+    word, first, seen = words[0], jnp.zeros_like(rank), bits.count(words[0])
+    within = rank
+    for i in range(1, len(words)):
+        is_later = rank >= seen
+        word, first, within = (
+            jnp.where(is_later, words[i], word),
+            jnp.where(is_later, np.int32(32 * i), first),
+            jnp.where(is_later, rank - seen, within),
+        )
+        seen = seen + bits.count(words[i])
+    return first + bits.nth(word, within)
 
 
 def word(numbers: Iterable[int]) -> int:

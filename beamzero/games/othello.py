@@ -12,9 +12,10 @@ import numpy as np
 from jax import Array
 
 from beamzero.errors import BadInput
-from beamzero.games import grid
+from beamzero.games import grid, othello_features
 from beamzero.games.bits import Bits, bit, constant, only_if
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words
 
 _SIDES = ("Black", "White")
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
@@ -156,10 +157,14 @@ class Othello(Game):
         """The action of a square, given by its bit."""
         return square - (8 - self.size) * (square >> 3)
 
+    def _square(self, action: Array) -> Array:
+        """The bit of an action's square."""
+        return action + (8 - self.size) * (action // self.size)
+
     def step(self, state: OthelloState, action: Array) -> OthelloState:
         own, other = _discs(state)
         action = jnp.asarray(action, jnp.int32)
-        square = action + (8 - self.size) * (action // self.size)
+        square = self._square(action)
         disc = only_if(action < self.size**2, bit(square))
         flipped = self._flipped(disc, own, other)
         after = self._state(other - flipped, own | disc | flipped, state.side ^ np.uint8(1))
@@ -190,6 +195,29 @@ class Othello(Game):
         observations, boards = zip(*turned, *mirrored, strict=True)
         passes = jnp.broadcast_to(values[-1:], (8, 1))
         return jnp.stack(observations), jnp.concatenate([jnp.stack(boards).reshape(8, -1), passes], axis=1)
+
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    feature_names = othello_features.NAMES
+    point_weights = othello_features.POINTS
+    point = 0.065
+
+    @functools.cached_property
+    def _features(self) -> othello_features.Squares:
+        return othello_features.Squares(self.size)
+
+    def features(self, state: OthelloState) -> Array:
+        """See `othello_features.Squares.features`. A point is a disc of a full board."""
+        own, other = _discs(state)
+        return self._features.features(own, other, _open_squares(state), self._open(other, own))
+
+    def order(self, state: OthelloState, action: Array) -> Array:
+        own, other = _discs(state)
+        return self._features.order(self._board - own - other, self._square(jnp.asarray(action, jnp.int32)))
+
+    def hash(self, state: OthelloState) -> Array:
+        own, other = _discs(state)
+        return hash_words(*own, *other, state.side.astype(jnp.uint32))
 
     # --- for people ------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from jax import Array
 
 from beamzero.games import grid
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words
 
 # Squares, as bits and as actions:
 #   3 | 6 7 8
@@ -74,6 +75,28 @@ class TicTacToe(Game):
         observations, boards = zip(*turned, *mirrored, strict=True)
         return jnp.stack(observations), jnp.stack(boards).reshape(8, 9)
 
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    feature_names = ("lines that lack one", "lines that lack two")
+    point_weights = (1.0, 0.3)
+    point = 0.5
+
+    def features(self, state: TicTacToeState) -> Array:
+        """Lines with stones of one side only. A point is one that lacks but one stone."""
+        first, second = (jnp.bitwise_count(stones & _LINES).astype(jnp.int32) for stones in state.stones)
+        lead = jnp.where(second == 0, first, 0) - jnp.where(first == 0, second, 0)
+        lead = jnp.where(self.player(state) == 0, lead, -lead)
+        return jnp.stack([_number(lead == stones) - _number(lead == -stones) for stones in (2, 1)])
+
+    def order(self, state: TicTacToeState, action: Array) -> Array:
+        """The centre, corners, edges."""
+        action = jnp.asarray(action, jnp.int32)
+        return jnp.where(action == 4, 2, 1 - action % 2)
+
+    def hash(self, state: TicTacToeState) -> Array:
+        first, second = state.stones.astype(jnp.uint32)
+        return hash_words(first | second << np.uint32(16))
+
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _cells(self, state: TicTacToeState) -> list[list[int]]:
@@ -94,3 +117,8 @@ class TicTacToe(Game):
         if int(state.winner) == 0:
             return "draw: the board is full"
         return f"{'X' if int(state.winner) > 0 else 'O'} has three in a row"
+
+
+def _number(these: Array) -> Array:
+    """float32 []: how many there are."""
+    return jnp.sum(these, dtype=jnp.float32)
