@@ -231,6 +231,116 @@ def test_moves_come_in_rising_order():
     assert (np.diff(facts.moves, axis=-1) > 0)[listed & ~facts.over[..., None]].all()
 
 
+# --- what a search is told -------------------------------------------------------------------------------------------
+
+
+def counted(pieces: dict[int, str], side: int) -> list[int]:
+    """What `features` compares, of one side, by the numbers of squares."""
+    man, king = ("b", "B") if side == BLACK else ("w", "W")
+    rows = {n: (n - 1) // 4 if side == BLACK else 7 - (n - 1) // 4 for n in range(1, 33)}
+    return [
+        sum(piece == man for piece in pieces.values()),
+        sum(piece == king for piece in pieces.values()),
+        sum(rows[n] for n, piece in pieces.items() if piece == man),
+        sum(rows[n] == 0 for n, piece in pieces.items() if piece == man),
+        sum(piece in (man, king) for n, piece in pieces.items() if n in (10, 11, 14, 15, 18, 19, 22, 23)),
+        len(attacked(pieces, side)),
+    ]
+
+
+def attacked(pieces: dict[int, str], side: int) -> set[int]:
+    """The other side's pieces that a jump can take, found on a board of rows and columns."""
+    place = {n: tuple(int(x[0]) for x in np.nonzero(n == draughts.NUMBERS)) for n in range(1, 33)}
+    there = {square: n for n, square in place.items()}
+    own, forward = ("bB", 1) if side == BLACK else ("wW", -1)
+    found = set()
+    for n, piece in pieces.items():
+        for down in (1, -1) if piece in "BW" else (forward,):
+            for right in (1, -1):
+                row, column = place[n]
+                over, end = there.get((row + down, column + right)), there.get((row + 2 * down, column + 2 * right))
+                if (
+                    piece in own
+                    and over in pieces
+                    and pieces[over] not in own
+                    and end is not None
+                    and end not in pieces
+                ):
+                    found.add(over)
+    return found
+
+
+def test_features_are_what_one_counts_by_hand():
+    states, features = sample_states(GAME, 200), jax.jit(GAME.features)
+    seen = np.zeros(7, bool)
+    for row in range(200):
+        state = at(states, row)
+        pieces, mover = GAME._pieces(state), int(GAME.player(state))
+        mine, theirs = (np.array(counted(pieces, side)) for side in (mover, 1 - mover))
+        expected = [*(mine - theirs), mine[-1]]
+        assert np.asarray(features(state)).tolist() == expected
+        seen |= np.array(expected) != 0
+    assert seen.all()
+
+
+def told(position: str, ask, moves: str = "") -> dict[str, int]:
+    """What the game answers of each legal move."""
+    state = play(position, moves)
+    return {GAME.action_name(state, action): int(ask(state, action)) for action in GAME.legal_actions(state)}
+
+
+def test_jumps_and_steps_that_make_a_king_are_noisy():
+    assert told("B:W32:B14,K27", GAME.noisy) == {"14-17": 0, "14-18": 0, "27-23": 0, "27-24": 0, "27-31": 0}
+    assert told("B:W32:B14,25", GAME.noisy) == {"14-17": 0, "14-18": 0, "25-29": 1, "25-30": 1}
+    assert told("W:W7,22:B14", GAME.noisy) == {"7-2": 1, "7-3": 1, "22-17": 0, "22-18": 0}
+    assert told("B:W15:B11,K1", GAME.noisy) == {"11x18": 1}
+    assert told("B:W6,15,22,32:B1,11", GAME.noisy, "11x18") == {"18x25": 1}
+
+
+def test_who_can_jump_must_answer():
+    assert not GAME.must_answer(play("B:W32:B14,25"))
+    assert GAME.must_answer(play("B:W15:B11,K1"))
+    assert not GAME.must_answer(play("B:W15,18:B11")), "that the other side could jump next is no duty"
+    after = play("B:W6,15,22,32:B1,11", "11x18")
+    assert after.jumper and GAME.must_answer(after)
+
+
+def test_moves_that_make_a_king_come_first_and_those_from_the_home_row_last():
+    order = told("B:W13:B1,9,21,26,K12", GAME.order)
+    starts = {value: {name.split("-")[0] for name in order if order[name] == value} for value in order.values()}
+    assert [starts[value] for value in sorted(starts)] == [{"1"}, {"9"}, {"12"}, {"21"}, {"26"}]
+    assert sorted(told("W:B20:W32,24,12,7,K21", GAME.order).values()) == sorted(order.values()), "so it is for White"
+    jumps = told("B:W14,26:B9,22", GAME.order)
+    assert jumps["22x31"] > jumps["9x18"]
+
+
+def test_a_key_tells_pieces_kings_sides_and_jumpers_apart():
+    positions = [
+        f"{side}:W{white}:B{black}"
+        for side in "BW"
+        for white in ("30", "K30", "31", "30,31")
+        for black in ("7", "K7", "8")
+    ]
+    keys = {tuple(np.asarray(GAME.hash(GAME.read_position(text))).tolist()) for text in positions}
+    assert len(keys) == len(positions)
+    jumping = play("B:W6,15,22,32:B1,11", "11x18")
+    free = GAME.read_position(GAME.write_position(jumping).split(":J")[0])
+    assert jumping.jumper and not free.jumper
+    assert (np.asarray(GAME.hash(jumping)) != np.asarray(GAME.hash(free))).any()
+
+
+@pytest.mark.parametrize(
+    ("draw_plies", "one", "other", "same"),
+    [(100, 0, 35, True), (100, 35, 36, False), (100, 36, 37, False), (100, 98, 99, False), (40, 0, 1, False)],
+)
+def test_plies_without_a_capture_are_in_the_key_where_a_search_of_64_plies_can_reach_the_draw(
+    draw_plies, one, other, same
+):
+    game = make_game("checkers", draw_plies=draw_plies)
+    keys = [np.asarray(game.hash(game.read_position(f"B:WK30:BK7:H{quiet}"))) for quiet in (one, other)]
+    assert (keys[0] == keys[1]).all() == same
+
+
 # --- for people ------------------------------------------------------------------------------------------------------
 
 

@@ -27,7 +27,7 @@ OTHERS = [
     "othello:size=4",
     "othello:size=6",
     "checkers:draw_plies=100",
-    "kalah:houses=3,seeds=2,empty_capture=true",
+    "kalah:houses=4,seeds=3,empty_capture=true",
 ]
 SPECS = [*(SHORTER.get(name, name) for name in GAMES), *OTHERS]
 WITH_MEMORY = ("chess", "chess6x6")

@@ -240,6 +240,90 @@ def test_a_turned_board_is_the_same_game(size):
             assert (np.asarray(observe(moved)) == after[i]).all()
 
 
+# --- what a search is told -------------------------------------------------------------------------------------------
+
+
+class Counted:
+    """What `features` compares, of one side in a position, the slow and obvious way."""
+
+    def __init__(self, slow: Reference, side: int) -> None:
+        self.discs = {square for square, owner in slow.discs.items() if owner == side}
+        last = slow.size - 1
+        squares = set(itertools.product(range(slow.size), repeat=2))
+        empty = squares - slow.discs.keys()
+        corners = {(0, 0), (0, last), (last, 0), (last, last)}
+        self.moves = slow.moves(side)
+        self.corner_moves = corners & set(self.moves)
+        self.corners = corners & self.discs
+        self.x_squares, self.c_squares, self.edge = set(), set(), set()
+        for row, column in corners:
+            down, right = (-1 if row else 1), (-1 if column else 1)
+            if (row, column) in empty:
+                self.x_squares |= {(row + down, column + right)} & self.discs
+                self.c_squares |= {(row + down, column), (row, column + right)} & self.discs
+            if (row, column) in self.discs:
+                for line in (
+                    [(row + i * down, column) for i in range(1, last)],
+                    [(row, column + i * right) for i in range(1, last)],
+                ):
+                    self.edge |= set(itertools.takewhile(self.discs.__contains__, line))
+        self.frontier = {(r, c) for r, c in self.discs if any((r + y, c + x) in empty for y, x in DIRECTIONS)}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_features_are_what_one_counts_by_hand(size):
+    game, number = make_game("othello", size=size), 60
+    states, features, seen = sample_states(game, number), jax.jit(game.features), np.zeros(8, bool)
+    for row in range(number):
+        state, slow = at(states, row), Reference(size)
+        cells = np.array(game.view(state)["cells"])
+        slow.discs = {(int(r), int(c)): 1 if cells[r, c] == 1 else -1 for r, c in zip(*np.nonzero(cells), strict=True)}
+        mover = 1 - 2 * int(game.player(state))
+        own, other = Counted(slow, mover), Counted(slow, -mover)
+        leads = [
+            len(mine) - len(theirs)
+            for mine, theirs in (
+                (own.moves, other.moves),
+                (own.corner_moves, other.corner_moves),
+                (own.corners, other.corners),
+                (own.edge, other.edge),
+                (own.x_squares, other.x_squares),
+                (own.c_squares, other.c_squares),
+                (own.frontier, other.frontier),
+                (own.discs, other.discs),
+            )
+        ]
+        seen |= np.array(leads) != 0
+        leads[0] /= len(own.moves) + len(other.moves) + 2
+        leads[7] *= (len(slow.discs) / size**2) ** 4
+        assert np.asarray(features(state)) == pytest.approx(leads, rel=1e-5)
+    assert seen.all()
+
+
+def test_corners_come_first_and_squares_beside_empty_corners_last():
+    game = make_game("othello")
+    state = game.init(jax.random.key(0))
+
+    def order(state, *squares: str) -> list[int]:
+        return [int(game.order(state, 8 * (int(row) - 1) + "abcdefgh".index(column))) for column, row in squares]
+
+    falling = order(state, "h8", "a4", "c4", "d2", "h7", "g7")
+    assert falling == sorted(falling, reverse=True) and len(set(falling)) == 6
+    assert order(state, "a1", "e1", "c3", "g4", "b1", "b2") == falling
+    taken = game.read_position(f"X{'-' * 26}OX{'-' * 6}XO{'-' * 27} O")
+    assert order(taken, "b1", "b2") == order(taken, "c1", "c2"), "no harm beside a corner that is taken"
+    assert order(taken, "g1", "g2") == order(state, "b1", "b2")
+
+
+def test_a_key_tells_discs_and_sides_apart():
+    game, first = make_game("othello"), f"{'-' * 27}OX{'-' * 6}XO{'-' * 27}"
+    boards = [first, *(first[:i] + disc + first[i + 1 :] for disc in "XO" for i in range(64) if first[i] == "-")]
+    boards += [board.translate(str.maketrans("XO", "OX")) for board in boards]
+    states = [game.read_position(f"{board} {side}") for board in boards for side in "XO"]
+    keys = jax.vmap(game.hash)(jax.tree.map(lambda *x: jnp.stack(x), *states))
+    assert len(np.unique(np.asarray(keys), axis=0)) == len(states) == 2 * 2 * (1 + 2 * 60)
+
+
 # --- for people ------------------------------------------------------------------------------------------------------
 
 

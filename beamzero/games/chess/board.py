@@ -5,6 +5,9 @@ Bit 8 * rank + file stands for a square, on boards of up to 8 x 8 squares; small
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Iterable
 from typing import TypeVar
 
 import jax
@@ -27,11 +30,21 @@ def choose(condition: Array | np.ndarray, first: Bits, second: Bits) -> Bits:
     return Bits(jnp.where(condition, first.lo, second.lo), jnp.where(condition, first.hi, second.hi))
 
 
-def union(squares: Bits) -> Bits:
-    """The union of the sets along the last axis."""
-    zero = np.uint32(0)
-    lo, hi = (lax.reduce(word, zero, lax.bitwise_or, (word.ndim - 1,)) for word in squares)
-    return Bits(lo, hi)
+def union(sets: Iterable[Bits]) -> Bits:
+    """All squares of `sets`."""
+    return functools.reduce(operator.or_, sets)
+
+
+def stack(sets: Iterable[Bits]) -> Bits:
+    """The sets side by side."""
+    lo, hi = zip(*sets, strict=True)
+    return Bits(jnp.stack(lo), jnp.stack(hi))
+
+
+def back(direction: Direction) -> Direction:
+    """The opposite one."""
+    files, ranks = direction
+    return -files, -ranks
 
 
 def once(values: Tree) -> Tree:
@@ -88,6 +101,20 @@ class Board:
         """Where one step leads from each of `squares`; what would leave the board is gone."""
         files, ranks = direction
         return squares.shift(8 * ranks + files) & _arrivals(self.size, direction)
+
+    def see(self, squares: Bits, direction: Direction, through: Bits) -> Bits:
+        """What is seen from `squares` along `direction`: all that lies in `through`, and the first that does not.
+
+        The view grows by one square, by two, and by three more: all that there is between two edges of a board.
+        """
+        files, ranks = direction
+        by = 8 * ranks + files
+        one = through & _arrivals(self.size, direction)
+        two = one & one.shift(by)
+        view = squares
+        for length, free in ((1, one), (2, two), (3, two & one.shift(2 * by))):
+            view |= free & view.shift(length * by)
+        return self.step(view, direction)
 
     def turn(self, squares: Bits) -> Bits:
         """The board seen from the other side: ranks in the other order, files as they are."""

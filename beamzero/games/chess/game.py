@@ -15,19 +15,28 @@ from beamzero.errors import BadInput
 from beamzero.games import grid
 from beamzero.games.bits import Bits
 from beamzero.games.chess import notation
-from beamzero.games.chess.board import once
+from beamzero.games.chess.board import once, union
+from beamzero.games.chess.features import POINTS, find_features
 from beamzero.games.chess.moves import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, Position, Variant
+from beamzero.games.chess.order import find_order, is_noisy
 from beamzero.games.chess.state import (
+    BOARD,
     KEYS,
     ChessState,
     Ending,
+    board_of,
     enough_material,
     hash_position,
-    look,
     make_move,
+    passed_file,
+    position_of,
     turn,
 )
 from beamzero.games.game import Game, keep_if
+from beamzero.games.hashing import hash_words, words_of
+
+_HORIZON = 64
+"""How many plies a search looks ahead at most."""
 
 _compiled = functools.partial(jax.jit, static_argnums=0)
 
@@ -74,29 +83,37 @@ class _AnyChess(Game):
 
     def _blank(self, fen: notation.Fen) -> ChessState:
         """A game that begins here. What follows from the rules, such as its end, is for `_arrive` to find."""
-        board, castling = jnp.asarray(fen.board), jnp.uint8(fen.castling)
-        passed, clock, ply = jnp.int8(fen.passed), jnp.int32(fen.clock), jnp.int32(fen.ply)
-        key = hash_position(board, castling, passed, ply & 1)
+        board = {name: jnp.uint32(word) for name, word in zip(BOARD, fen.words, strict=True)}
+        castling, passed, ply = jnp.uint8(fen.castling), jnp.uint8(fen.passed), jnp.int32(fen.ply)
+        key = hash_position(board.values(), castling, passed, ply & 1)
+        here = np.arange(KEYS) == fen.clock % KEYS
         return ChessState(
-            boards=jnp.zeros((self.history, 4, 2), jnp.uint32).at[0].set(board),
-            repeats=jnp.zeros(self.history, jnp.int8),
+            **board,
             castling=castling,
             passed=passed,
-            clock=clock,
             ply=ply,
-            keys=jnp.zeros((KEYS, 2), jnp.uint32).at[fen.clock % KEYS].set(key),
+            clock=jnp.int32(fen.clock),
+            check=jnp.bool_(False),
             ending=jnp.int8(0),
+            repeats=jnp.int8(0),
+            twice_lo=jnp.uint32(0),
+            twice_hi=jnp.uint32(0),
+            keys_lo=jnp.where(here, key.lo, np.uint32(0)),
+            keys_hi=jnp.where(here, key.hi, np.uint32(0)),
+            earlier=jnp.zeros((self.history - 1, 8), jnp.uint32),
+            earlier_repeats=jnp.zeros(self.history - 1, jnp.int8),
         )
 
     def player(self, state: ChessState) -> Array:
         return state.ply & 1
 
     def _position(self, state: ChessState) -> Position:
-        return look(self.variant, state.boards[0], state.castling, state.passed, self.player(state))
+        return position_of(self.variant, state[:8], state.castling, state.passed)
 
     def _targets(self, state: ChessState) -> Bits:
         """[P] by plane: the squares that legal moves lead to."""
-        return once(self.variant.join(self.variant.moves(self._position(state))))
+        position = self._position(state)
+        return once(self.variant.targets(*once((position, self.variant.threats(position)))))
 
     @_compiled
     def legal(self, state: ChessState) -> Array:
@@ -141,45 +158,56 @@ class _AnyChess(Game):
 
     @_compiled
     def step(self, state: ChessState, action: Array) -> ChessState:
-        size = self.variant.size
-        plane, square = jnp.asarray(action, jnp.int32) // size**2, jnp.asarray(action, jnp.int32) % size**2
-        origin = square // size * 8 + square % size
-        after, lasting = make_move(self.variant, self._position(state), plane, origin)
-        theirs = once(turn(self.variant, after))
-        white = keep_if(self.player(state) == 0, after, theirs)
+        after, lasting = make_move(self.variant, self._position(state), self.variant.read_action(action))
         moved = state._replace(
-            castling=white.castling,
-            passed=jnp.where(white.passed.any(), white.passed.nth(jnp.int32(0)), -1).astype(jnp.int8),
-            clock=jnp.where(lasting, 0, state.clock + 1),
             ply=state.ply + 1,
+            clock=jnp.where(lasting, 0, state.clock + 1),
+            twice_lo=jnp.where(lasting, np.uint32(0), state.twice_lo),
+            twice_hi=jnp.where(lasting, np.uint32(0), state.twice_hi),
         )
-        board = jnp.stack([jnp.stack(list(squares)) for squares in (white.own, *white.kinds)])
-        return keep_if(self.over(state), state, self._arrive(moved, board, theirs))
+        if self.history > 1:
+            moved = moved._replace(
+                earlier=jnp.concatenate([once(jnp.stack(state[:8]))[None], state.earlier[:-1]]),
+                earlier_repeats=jnp.concatenate([state.repeats[None], state.earlier_repeats[:-1]]),
+            )
+        return keep_if(self.over(state), state, self._arrive(moved, turn(self.variant, after)))
 
-    def _arrive(self, state: ChessState, board: Array, position: Position) -> ChessState:
-        """`state` with `board` in front of its history, and with all that follows from the rules.
-
-        `position` is the same board as the side to move sees it.
-        """
-        moves = self.variant.moves(position)
-        passed = jnp.where(moves.passing, state.passed, np.int8(-1))
-        key = hash_position(board, state.castling, passed, self.player(state))
+    def _arrive(self, state: ChessState, position: Position) -> ChessState:
+        """`state` with `position` on its board, and with all that follows from the rules."""
+        position = once(position)
+        threats = self.variant.threats(position)
+        check, passing, free = once(
+            (
+                threats.checkers.any().astype(jnp.uint8),
+                union(threats.passing).any().astype(jnp.uint8),
+                self.variant.can_move(position, threats).astype(jnp.uint8),
+            )
+        )
+        passed = passed_file(self.variant, position) * passing
+        board = board_of(position)
+        key = once(hash_position(board.values(), position.castling, passed, self.player(state)))
         numbers = np.arange(KEYS, dtype=np.int32)
-        same = (state.keys[:, 0] == key[0]) & (state.keys[:, 1] == key[1]) & (numbers < state.clock)
-        repeats = jnp.sum(same, dtype=jnp.int8)
+        same = (state.keys_lo == key.lo) & (state.keys_hi == key.hi) & (numbers < state.clock)
+        repeats = once(jnp.sum(same, dtype=jnp.uint8)).astype(jnp.int8)
         ending = jnp.where(state.ply >= self.max_plies, Ending.LENGTH, Ending.NONE)
         if self.fifty_moves:
             ending = jnp.where(state.clock >= 100, Ending.FIFTY_MOVES, ending)
         if self.threefold:
             ending = jnp.where(repeats >= 2, Ending.THREEFOLD, ending)
         ending = jnp.where(enough_material(self.variant, position), ending, Ending.MATERIAL)
-        stuck = jnp.where(moves.check, Ending.CHECKMATE, Ending.STALEMATE)
+        stuck = jnp.where(check != 0, Ending.CHECKMATE, Ending.STALEMATE)
+        here = numbers == state.clock % KEYS
         return state._replace(
-            boards=jnp.concatenate([board[None], state.boards[:-1]]),
-            repeats=jnp.concatenate([repeats[None], state.repeats[:-1]]),
+            **board,
+            castling=position.castling,
             passed=passed,
-            keys=jnp.where((numbers == state.clock % KEYS)[:, None], key[None], state.keys),
-            ending=jnp.where(moves.exist(), ending, stuck).astype(jnp.int8),
+            check=check != 0,
+            ending=jnp.where(free != 0, ending, stuck).astype(jnp.int8),
+            repeats=repeats,
+            twice_lo=state.twice_lo + jnp.where(repeats == 1, key.lo, np.uint32(0)),
+            twice_hi=state.twice_hi + jnp.where(repeats == 1, key.hi, np.uint32(0)),
+            keys_lo=jnp.where(here, key.lo, state.keys_lo),
+            keys_hi=jnp.where(here, key.hi, state.keys_hi),
         )
 
     def over(self, state: ChessState) -> Array:
@@ -198,16 +226,17 @@ class _AnyChess(Game):
         before. Then seven planes: 1 for black; full moves, as a share of the longest game; whether the mover, and the
         other side, may castle to the king's and to the queen's side; plies without progress, of 100.
         """
-        side, size, ages = self.player(state), self.variant.size, self.history
-        boards = jnp.moveaxis(state.boards, 0, 2)  # [4, 2, H]
-        unused = jnp.zeros(ages, jnp.uint8), jnp.full(ages, -1, jnp.int8)
-        position = look(self.variant, boards, *unused, side[None])
+        size, ages = self.variant.size, self.history
+        words = jnp.concatenate([jnp.stack(state[:8])[None], state.earlier])  # [H, 8]
+        seen = position_of(self.variant, list(words.T), jnp.zeros(ages, jnp.uint8), jnp.zeros(ages, jnp.uint8))
+        # The other side was to move one, three, five plies ago, and saw the board from its side.
+        turned = np.arange(ages) % 2 == 1
+        position = jax.tree.map(functools.partial(jnp.where, turned), turn(self.variant, seen), seen)
         pieces = [owner & position.kind(kind) for owner in (position.own, position.enemy) for kind in self.kinds]
-        castling = self._position(state).castling
         rest = [
-            side.astype(jnp.float32),
+            self.player(state).astype(jnp.float32),
             (state.ply >> 1).astype(jnp.float32) / np.float32(max(1, self.max_plies >> 1)),
-            *((castling >> np.uint8(i) & np.uint8(1)).astype(jnp.float32) for i in range(4)),
+            *((state.castling >> np.uint8(i) & np.uint8(1)).astype(jnp.float32) for i in range(4)),
             state.clock.astype(jnp.float32) / np.float32(100),
         ]
         # Each channel is a set of squares, or a number that is the same everywhere: two rows of words, one of numbers.
@@ -215,7 +244,8 @@ class _AnyChess(Game):
             jnp.concatenate([jnp.stack([*words, jnp.zeros_like(words[0])], axis=1).reshape(-1), np.zeros(7, np.uint32)])
             for words in zip(*pieces, strict=True)
         ]
-        repeats = jnp.zeros((ages, len(pieces) + 1), jnp.float32).at[:, -1].set(state.repeats.astype(jnp.float32))
+        was_there = jnp.concatenate([state.repeats[None], state.earlier_repeats])
+        repeats = jnp.zeros((ages, len(pieces) + 1), jnp.float32).at[:, -1].set(was_there.astype(jnp.float32))
         numbers = jnp.concatenate([repeats.reshape(-1), jnp.stack(rest)])
         lo, hi, numbers = once((*sets, lax.bitcast_convert_type(numbers, jnp.uint32)))
         squares = np.arange(size**2, dtype=np.int32)
@@ -223,6 +253,49 @@ class _AnyChess(Game):
         planes = Bits(lo[None], hi[None]).has(bits).astype(jnp.float32)
         planes += lax.bitcast_convert_type(numbers, jnp.float32)[None]
         return planes.reshape(self.observation_shape)
+
+    # --- for searches ----------------------------------------------------------------------------------------------
+
+    @_compiled
+    def features(self, state: ChessState) -> Array:
+        """Material, activity, pawns and the king's safety: see `features.py`."""
+        found = find_features(self.variant, self._position(state))
+        return jnp.stack([found[name] for name in self.feature_names]).astype(jnp.float32)
+
+    @_compiled
+    def noisy(self, state: ChessState, action: Array) -> Array:
+        """Captures, and pawns that become queens."""
+        return is_noisy(self.variant, self._position(state), self.variant.read_action(action))
+
+    def must_answer(self, state: ChessState) -> Array:
+        return state.check
+
+    @_compiled
+    def order(self, state: ChessState, action: Array) -> Array:
+        """Captures, the best ones first, then threats, then moves forward, then moves back."""
+        position = self._position(state)
+        attacked = self.variant.threats(position).attacked
+        return find_order(self.variant, position, attacked, self.variant.read_action(action))
+
+    @_compiled
+    def hash(self, state: ChessState) -> Array:
+        """The position, those that have been there twice, and the counts where they near their limits.
+
+        A position that has been there once is left out: to end the game it would have to come twice more, which takes
+        at least five plies.
+        """
+        here = state.clock % KEYS
+        words = [state.keys_lo[here], state.keys_hi[here]]
+        near = state.ply >= self.max_plies - _HORIZON
+        words.append(jnp.where(near, state.ply, 0).astype(jnp.uint32))
+        if self.fifty_moves:
+            words.append(jnp.where(state.clock >= 100 - _HORIZON, state.clock, 0).astype(jnp.uint32))
+        if self.threefold:
+            words += [state.twice_lo, state.twice_hi]
+        if self.threefold and not self.fifty_moves:  # Positions get out of sight, so all in sight count.
+            near = state.clock >= KEYS - _HORIZON
+            words += [jnp.where(near, x, np.uint32(0)) for x in words_of((state.clock, state.keys_lo, state.keys_hi))]
+        return hash_words(*words)
 
     # --- for people ------------------------------------------------------------------------------------------------
 
@@ -284,9 +357,8 @@ _DRAWS = {
 def _settle(game: _AnyChess, state: ChessState) -> tuple[ChessState, Array]:
     """`state` with all that follows from the rules; and whether the side that is not to move is in check."""
     position = game._position(state)
-    earlier = state._replace(boards=jnp.roll(state.boards, -1, axis=0), repeats=jnp.roll(state.repeats, -1))
-    waiting = game.variant.moves(turn(game.variant, position))
-    return game._arrive(earlier, state.boards[0], position), waiting.check
+    waiting = game.variant.threats(turn(game.variant, position))
+    return game._arrive(state, position), waiting.checkers.any()
 
 
 @functools.lru_cache(maxsize=256)
@@ -306,7 +378,7 @@ def _gives_check(game: _AnyChess, state: ChessState, action: Array) -> Array:
     """int32 []: 0 for a quiet move, 1 for check, 2 for mate."""
     after = game.step(state, action)
     mate = after.ending == Ending.CHECKMATE
-    return game.variant.moves(game._position(after)).check.astype(jnp.int32) + mate.astype(jnp.int32)
+    return game.must_answer(after).astype(jnp.int32) + mate.astype(jnp.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -323,6 +395,12 @@ class Chess(_AnyChess):
     kinds: ClassVar[tuple[int, ...]] = (PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING)
     start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
     max_moves = 218
+    feature_names: ClassVar[tuple[str, ...]] = tuple(POINTS)
+    point_weights: ClassVar[tuple[float, ...]] = tuple(POINTS.values())
+
+
+_SMALL_POINTS = {name: points for name, points in POINTS.items() if name != "bishops"}
+_SMALL_POINTS |= {"pawn_steps": 0.05, "passed_steps": 0.25}  # A pawn is soon a queen on a small board.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -340,3 +418,5 @@ class Chess6x6(_AnyChess):
     kinds: ClassVar[tuple[int, ...]] = (PAWN, KNIGHT, ROOK, QUEEN, KING)
     start: ClassVar[str] = "rnqknr/pppppp/6/6/PPPPPP/RNQKNR w KQkq - 0 1"
     max_moves = 4 * 19 + 3 * 17 + 2 * 10 + 2 * 8 + 8
+    feature_names: ClassVar[tuple[str, ...]] = tuple(_SMALL_POINTS)
+    point_weights: ClassVar[tuple[float, ...]] = tuple(_SMALL_POINTS.values())

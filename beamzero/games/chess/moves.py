@@ -2,25 +2,31 @@
 
 A move is a square to move from and one of P planes: a direction and a distance, a knight's jump, or an
 underpromotion. The moves of one plane are a set of squares, the ones they lead to. A slider's plane grows out of the
-one a step shorter. Pins and checks are sets too, found once: a piece may move along the line on which it is pinned, and
-where the king is in check, only to squares that end it. Everything is seen from the side to move, whose pawns go up.
+one a step shorter. Checks and pins are sets too, found once from what the king and the enemy's sliders see along each
+direction: a piece that both see from either side is pinned, and may move along that line only; where the king is in
+check, others may only go to squares that end it. Everything is seen from the side to move, whose pawns go up.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from beamzero.games.bits import Bits, constant, only_if
-from beamzero.games.chess.board import NONE, Board, Compass, Direction, choose, union
+from beamzero.games.chess.board import NONE, Board, Compass, Direction, back, choose, once, stack, union
 
 N, NE, E, SE, S, SW, W, NW = (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)
 DIRECTIONS: tuple[Direction, ...] = (N, NE, E, SE, S, SW, W, NW)
+STRAIGHTS, DIAGONALS = DIRECTIONS[::2], DIRECTIONS[1::2]
+LINES = DIRECTIONS[:4]
+"""Each there and back."""
+
 JUMPS: tuple[Direction, ...] = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
 TAKES: tuple[Direction, ...] = (NW, NE)
 UNDERPROMOTIONS: tuple[Direction, ...] = (NW, N, NE)
@@ -41,11 +47,10 @@ class Position(NamedTuple):
 
     def kind(self, kind: int) -> Bits:
         """The squares of all pieces of a kind, of both sides."""
-        first, second, third = self.kinds
-        squares = self.own | self.enemy
-        for wanted, plane in zip((kind & 1, kind & 2, kind & 4), (first, second, third), strict=True):
-            squares = squares & plane if wanted else squares - plane
-        return squares
+        wanted = [plane for i, plane in enumerate(self.kinds) if kind >> i & 1]
+        others = [plane for i, plane in enumerate(self.kinds) if not kind >> i & 1]
+        squares = functools.reduce(operator.and_, wanted)
+        return squares - union(others) if others else squares
 
     @property
     def straight(self) -> Bits:
@@ -53,47 +58,31 @@ class Position(NamedTuple):
         return self.kinds[2] & self.kinds[1]
 
     @property
-    def sliders(self) -> Bits:
-        """[8] by direction: bishops and queens, or rooks and queens."""
-        diagonal = self.kinds[2] & self.kinds[0]
-        straight = np.array([not (files and ranks) for files, ranks in DIRECTIONS])
-        return choose(straight, self.straight, diagonal)
+    def diagonal(self) -> Bits:
+        """Bishops and queens."""
+        return self.kinds[2] & self.kinds[0]
+
+    def sliders(self, way: Direction) -> Bits:
+        """What moves `way` as far as it likes."""
+        return self.diagonal if way in DIAGONALS else self.straight
 
 
-class Moves(NamedTuple):
-    """The legal moves of a position, as sets of the squares they lead to."""
+class Move(NamedTuple):
+    """A move in its parts, int32 [] each."""
 
-    near: Bits  # [8] by direction: moves by one square
-    double: Bits  # [8] by two
-    far: Bits  # [size - 3, 8] by three and more
-    jumps: Bits  # [8] knights' moves
-    under: Bits  # [3] pawns' moves to the last rank, by the directions of UNDERPROMOTIONS
-    check: Array  # bool [] whether the king is attacked
-    passing: Array  # bool [] whether a pawn may be taken in passing
-
-    def exist(self) -> Array:
-        """bool: whether there is any."""
-        slides = union(union(self.far)) | union(self.near | self.double | self.jumps)
-        return slides.any()
+    plane: Array
+    origin: Array  # the bit of the square
+    target: Array
 
 
-class _Sight(NamedTuple):
-    """What is seen along lines, [8] by direction."""
+class Threats(NamedTuple):
+    """What the enemy does to the king of the side to move."""
 
-    attacks: Bits  # what the enemy's sliders see; the king does not hide the squares behind it
-    seen: Bits  # what the king sees
-    beyond: Bits  # what it would see behind the first of its own pieces
-    opened: Bits  # [4] what it would see along its rank after a capture in passing, to the left or right, either way
-
-
-class _Threats(NamedTuple):
-    """What the enemy does to the king."""
-
-    attacked: Bits  # squares that the king must not go to
-    answers: Bits  # where a piece other than the king may go: anywhere, or to end the check
+    attacked: Bits  # squares that the king must not go to; it does not hide those behind it from sliders
     checkers: Bits
-    single: Array  # bool [] whether exactly one piece gives check
-    pinned: Bits  # [8] by direction: pieces that may only move along its line
+    answers: Bits  # where a piece other than the king may go: anywhere, or to end the check
+    pinned: tuple[Bits, ...]  # by LINES: pieces that may only move along this one
+    passing: tuple[Bits, ...]  # by TAKES: the square passed over, where a pawn may be taken so
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,13 +105,14 @@ class Variant:
     def jumps(self) -> Compass:
         return Compass(self.size, JUMPS)
 
-    @functools.cached_property
-    def ranks(self) -> Compass:
-        return Compass(self.size, (E, W, E, W))
+    @property
+    def first_under(self) -> int:
+        """The first plane of underpromotions."""
+        return 8 * (self.size - 1) + 8
 
     @property
     def planes(self) -> int:
-        return 8 * (self.size - 1) + 8 + 3 * len(self.underpromotions)
+        return self.first_under + 3 * len(self.underpromotions)
 
     @functools.cached_property
     def offsets(self) -> np.ndarray:
@@ -135,13 +125,12 @@ class Variant:
         """The number of a sliding plane."""
         return DIRECTIONS.index(direction) * (self.size - 1) + distance - 1
 
-    def join(self, moves: Moves) -> Bits:
-        """[P]: all moves by plane."""
-        words = []
-        for near, double, far, jumps, under in zip(*moves[:5], strict=True):
-            slides = jnp.concatenate([near[None], double[None], far]).T.reshape(-1)
-            words.append(jnp.concatenate([slides, jumps, *[under] * len(self.underpromotions)]))
-        return Bits(*words)
+    def read_action(self, action: Array) -> Move:
+        """The move of an action."""
+        action = jnp.asarray(action, jnp.int32)
+        plane, square = action // self.size**2, action % self.size**2
+        origin = square // self.size * 8 + square % self.size
+        return Move(plane, origin, origin + jnp.asarray(self.offsets)[plane])
 
     @functools.cached_property
     def castles(self) -> tuple[Castle, Castle]:
@@ -150,105 +139,111 @@ class Variant:
 
     # --- the moves ---------------------------------------------------------------------------------------------------
 
-    def moves(self, position: Position) -> Moves:
-        """All legal moves."""
-        own, occupied = position.own, position.own | position.enemy
-        empty = self.board.squares - occupied
-        king, pawns = own & position.kind(KING), own & position.kind(PAWN)
-        takers = [self.board.step(position.passed, (-files, -ranks)) & pawns for files, ranks in TAKES]
-        sight = self._look(position, king, takers, empty)
-        threats = self._threats(position, king, sight)
+    def threats(self, position: Position) -> Threats:
+        """What keeps the side to move from moving as it likes."""
+        board, own, enemy = self.board, position.own, position.enemy
+        king, knights, pawns = own & position.kind(KING), enemy & position.kind(KNIGHT), enemy & position.kind(PAWN)
+        empty = board.squares - (own | enemy)
+        seen = [board.see(king, way, empty) for way in DIRECTIONS]
+        attacks = [board.see(enemy & position.sliders(way), way, empty | king) for way in DIRECTIONS]
 
-        free = (own - union(threats.pinned)) | threats.pinned  # [8] what may move in each direction
-        pushes = self._pushes(pawns & _in(free, N), empty)
-        takes = [self.board.step(pawns & _in(free, way), way) & position.enemy for way in TAKES]
-        passing = [
-            self._passing(position, threats, takers[i] & _in(free, way), _pair(sight.opened, i))
-            for i, way in enumerate(TAKES)
-        ]
-        castles = self._castles(position, threats, occupied)
-        near = _by_direction({N: pushes[0], NW: takes[0], NE: takes[1]}) & threats.answers
-        near |= (self.compass.step(king) - own - threats.attacked) | _by_direction(
-            dict(zip(TAKES, passing, strict=True))
-        )
-        double = (_by_direction({N: pushes[1]}) & threats.answers) | _by_direction(castles)
-        slides = self._slides(position.sliders & free, own, empty, threats.answers)
-        knights = own & position.kind(KNIGHT) & _in(free, N) & _in(free, E)  # a pinned knight has no move
-        last = self.board.rank(self.size - 1) & threats.answers
-        under = [squares & last for squares in (takes[0], pushes[0], takes[1])]
-        return Moves(
-            near=_at(slides, 0) | near,
-            double=_at(slides, 1) | double,
-            far=_at(slides, slice(2, None)),
-            jumps=(self.jumps.step(knights) - own) & threats.answers,
-            under=_stack(under),
-            check=threats.checkers.any(),
-            passing=(passing[0] | passing[1]).any(),
-        )
+        steps = union([board.step(enemy & position.kind(KING), way) for way in DIRECTIONS])
+        attacked = union(attacks) | steps | self.jump(knights) | board.step(pawns, SW) | board.step(pawns, SE)
+        hits = [squares & enemy & position.sliders(way) for squares, way in zip(seen, DIRECTIONS, strict=True)]
+        close = (self.jump(king) & knights) | ((board.step(king, NW) | board.step(king, NE)) & pawns)
+        checkers = union(hits) | close
+        between = union([only_if(hit.any(), squares) for hit, squares in zip(hits, seen, strict=True)])
+        one_checker = only_if(checkers.number() == 1, between | close)
+        answers = choose(checkers.any(), one_checker, board.squares)
 
-    def _look(self, position: Position, king: Bits, takers: list[Bits], empty: Bits) -> _Sight:
-        """Look along all lines, a square further with each turn of the loop.
+        # A pawn that could be taken in passing is looked at like a pinned piece: it might shield the king.
+        shields = own | board.step(position.passed, S)
+        pinned = [shields & ((seen[i] & attacks[i + 4]) | (seen[i + 4] & attacks[i])) for i in range(4)]
+        threats = Threats(attacked, checkers, answers, tuple(pinned), passing=(NONE, NONE))
+        right, left = DIRECTIONS.index(E), DIRECTIONS.index(W)
+        along = [(seen[right], attacks[left]), (seen[left], attacks[right])]
+        return threats._replace(passing=tuple(self._passing(position, threats, way, along) for way in TAKES))
 
-        The loop is there for XLA's sake as well: what it carries is computed once, while in a long chain of operations
-        everything is computed anew for each of its uses.
+    def _passing(self, position: Position, threats: Threats, way: Direction, along: list[tuple[Bits, Bits]]) -> Bits:
+        """The square passed over, where a pawn may go `way` to take in passing.
+
+        `along` is what the king sees to the right and what looks the other way there; and the same to the left.
         """
         victim = self.board.step(position.passed, S)
-        # A pawn that could be taken in passing is looked at like a pinned piece: it might shield the king.
-        own, through = position.own | victim, empty | king
-        opened = empty | victim | _stack([takers[0], takers[0], takers[1], takers[1]])
+        taker = self.board.step(position.passed, back(way)) & self._free(position, threats, way) & position.kind(PAWN)
+        # Two pawns leave the rank at once: neither was pinned, yet the king may now stand open along it.
+        pair = taker | victim
+        bare = (victim & union([threats.pinned[LINES.index(line)] for line in LINES if line in DIAGONALS])).any()
+        for seen, attacks in along:
+            bare |= (pair & seen).any() & (pair & attacks).any()
+        ends_check = ((position.passed | (victim & threats.checkers)) & threats.answers).any()
+        return only_if(taker.any() & ~bare & ends_check, position.passed)
 
-        def body(_: Array, carry: tuple[_Sight, _Sight]) -> tuple[_Sight, _Sight]:
-            front, found = carry
-            attacks, seen, beyond = (self.compass.step(squares) for squares in front[:3])
-            along = self.ranks.step(front.opened)
-            reached = _Sight(attacks, seen, beyond, along)
-            front = _Sight(attacks & through, seen & empty, (seen & own) | (beyond & empty), along & opened)
-            return front, _Sight(*(old | new for old, new in zip(found, reached, strict=True)))
+    def can_move(self, position: Position, threats: Threats) -> Array:
+        """bool: whether there is a legal move. Castling need not be looked at: the king could go half the way."""
+        board, own = self.board, position.own
+        empty = board.squares - (own | position.enemy)
+        slides = [
+            board.see(own & position.sliders(way) & self._free(position, threats, way), way, empty)
+            for way in DIRECTIONS
+        ]
+        steps = union([board.step(own & position.kind(KING), way) for way in DIRECTIONS]) - own - threats.attacked
+        pushes, takes = self._pushes(position, threats, empty), self._takes(position, threats)
+        others = (union(slides) | self.jump(self._knights(position, threats))) - own
+        others |= union([*pushes, *takes])
+        return (steps | (others & threats.answers) | union(threats.passing)).any()
 
-        none, none4 = (Bits(jnp.zeros(n, jnp.uint32), jnp.zeros(n, jnp.uint32)) for n in (8, 4))
-        front = _Sight((position.enemy & position.sliders) | none, king | none, none, king | none4)
-        return lax.fori_loop(0, self.size - 1, body, (front, _Sight(none, none, none, none4)))[1]
-
-    def _threats(self, position: Position, king: Bits, sight: _Sight) -> _Threats:
-        board, enemy = self.board, position.enemy
-        knights, pawns, sliders = enemy & position.kind(KNIGHT), enemy & position.kind(PAWN), enemy & position.sliders
-        attacks = sight.attacks | self.compass.step(enemy & position.kind(KING)) | self.jumps.step(knights)
-        attacked = union(attacks) | board.step(pawns, SW) | board.step(pawns, SE)
-        hits = sight.seen & sliders
-        close = (union(self.jumps.step(king)) & knights) | ((board.step(king, NW) | board.step(king, NE)) & pawns)
-        checkers = union(hits) | close
-        single = checkers.number() == 1
-        ending = only_if(single, union(only_if(hits.any(), sight.seen)) | close)
-        shields = sight.seen & (position.own | board.step(position.passed, S))
-        pinned = only_if((sight.beyond & sliders).any(), shields)
-        pinned |= Bits(jnp.roll(pinned.lo, 4), jnp.roll(pinned.hi, 4))
-        return _Threats(attacked, choose(checkers.any(), ending, board.squares), checkers, single, pinned)
-
-    def _slides(self, sliders: Bits, own: Bits, empty: Bits, answers: Bits) -> Bits:
-        """[size - 1, 8]: by distance and direction, where bishops, rooks and queens may go."""
-
-        def further(front: Bits, _: None) -> tuple[Bits, Bits]:
+    def targets(self, position: Position, threats: Threats) -> Bits:
+        """[P]: all legal moves, by plane, as the squares they lead to."""
+        own, enemy, answers = position.own, position.enemy, threats.answers
+        empty = self.board.squares - (own | enemy)
+        king = own & position.kind(KING)
+        pushes, takes = self._pushes(position, threats, empty), self._takes(position, threats)
+        near = _by_direction({N: pushes[0], **dict(zip(TAKES, takes, strict=True))}) & answers
+        near |= _by_direction(dict(zip(TAKES, threats.passing, strict=True)))
+        near |= self.compass.step(king) - own - threats.attacked
+        double = (_by_direction({N: pushes[1]}) & answers) | _by_direction(self._castles(position, threats))
+        front = stack([own & position.sliders(way) & self._free(position, threats, way) for way in DIRECTIONS])
+        slides = []
+        for more in (near, double, *[NONE] * (self.size - 3)):
             reached = self.compass.step(front) - own
-            return reached & empty, reached & answers
+            slides.append((reached & answers) | more)
+            front = reached & empty
+        jumps = (self.jumps.step(self._knights(position, threats)) - own) & answers
+        edge = self.board.rank(self.size - 1) & answers
+        under = stack([squares & edge for squares in (takes[0], pushes[0], takes[1])])
+        words = []
+        for far, jump, last in zip(zip(*slides, strict=True), jumps, under, strict=True):
+            lines = once(jnp.stack(far)).T.reshape(-1)  # from [size - 1, 8]
+            words.append(jnp.concatenate([lines, jump, *[last] * len(self.underpromotions)]))
+        return Bits(*words)
 
-        return lax.scan(further, sliders, length=self.size - 1)[1]
+    def jump(self, knights: Bits) -> Bits:
+        """What knights attack."""
+        return union([self.board.step(knights, way) for way in JUMPS])
 
-    def _pushes(self, pawns: Bits, empty: Bits) -> tuple[Bits, Bits]:
+    def _free(self, position: Position, threats: Threats, way: Direction) -> Bits:
+        """What may move this way as far as pins go."""
+        along = next(i for i, line in enumerate(LINES) if line in (way, back(way)))
+        return position.own - union([squares for i, squares in enumerate(threats.pinned) if i != along])
+
+    def _knights(self, position: Position, threats: Threats) -> Bits:
+        """Those that may move: a pinned knight has no move."""
+        return position.own & position.kind(KNIGHT) - union(threats.pinned)
+
+    def _pushes(self, position: Position, threats: Threats, empty: Bits) -> tuple[Bits, Bits]:
         """Where pawns go by one step and, from the rank where they begin, by two."""
+        pawns = self._free(position, threats, N) & position.kind(PAWN)
         once = self.board.step(pawns, N) & empty
         return once, self.board.step(once & self.board.rank(2), N) & empty
 
-    def _passing(self, position: Position, threats: _Threats, taker: Bits, opened: Bits) -> Bits:
-        """The square passed over, where the pawn `taker` may take in passing and leaves `opened` to the king's view."""
-        victim = self.board.step(position.passed, S)
-        # Two pawns leave the rank at once: neither was pinned, yet the king may now stand open along it.
-        bare = (opened & position.enemy & position.straight).any()
-        bare |= ((_in(threats.pinned, NE) | _in(threats.pinned, NW)) & victim).any()
-        ends_check = (position.passed & threats.answers).any() | (threats.single & (victim & threats.checkers).any())
-        return only_if(taker.any() & ~bare & ends_check, position.passed)
+    def _takes(self, position: Position, threats: Threats) -> list[Bits]:
+        """By TAKES: where pawns take."""
+        pawns = position.kind(PAWN)
+        return [self.board.step(self._free(position, threats, way) & pawns, way) & position.enemy for way in TAKES]
 
-    def _castles(self, position: Position, threats: _Threats, occupied: Bits) -> dict[Direction, Bits]:
-        found = {}
+    def _castles(self, position: Position, threats: Threats) -> dict[Direction, Bits]:
+        found, occupied = {}, position.own | position.enemy
         for number, (castle, way) in enumerate(zip(self.castles, (E, W), strict=True)):
             may = (position.castling & np.uint8(1 << number)) != 0
             may &= ~(occupied & castle.between).any() & ~(threats.attacked & castle.path).any()
@@ -269,28 +264,6 @@ class Castle:
         """The squares that the king stands on before, on its way, and after."""
 
 
-def _in(squares: Bits, direction: Direction) -> Bits:
-    """The set of one direction."""
-    return _at(squares, DIRECTIONS.index(direction))
-
-
 def _by_direction(sets: dict[Direction, Bits]) -> Bits:
     """[8]: the given sets, and none elsewhere."""
-    found = NONE
-    for direction, squares in sets.items():
-        here = np.array([direction == other for other in DIRECTIONS])
-        found = choose(here, squares, found)
-    return found
-
-
-def _stack(sets: list[Bits]) -> Bits:
-    return Bits(*(jnp.stack(words) for words in zip(*sets, strict=True)))
-
-
-def _at(sets: Bits, place: int | slice) -> Bits:
-    return Bits(sets.lo[place], sets.hi[place])
-
-
-def _pair(opened: Bits, number: int) -> Bits:
-    """The union of entries 2 * number and the next."""
-    return _at(opened, 2 * number) | _at(opened, 2 * number + 1)
+    return stack([sets.get(direction, NONE) for direction in DIRECTIONS])

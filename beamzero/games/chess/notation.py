@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from beamzero.errors import BadInput
 from beamzero.games.chess.moves import LETTERS, Variant
 from beamzero.games.chess.state import ChessState
@@ -24,9 +22,9 @@ Cells = list[list[str]]
 
 
 class Fen(NamedTuple):
-    """What a line of FEN says."""
+    """What a line of FEN says, as in ChessState."""
 
-    board: np.ndarray  # uint32 [4, 2] as in ChessState
+    words: list[int]
     castling: int
     passed: int
     clock: int
@@ -34,15 +32,24 @@ class Fen(NamedTuple):
 
 
 def cells(variant: Variant, state: ChessState) -> Cells:
-    """The letters on the squares."""
-    words = np.asarray(state.boards)[0].astype(np.uint64)
-    white, *kinds = (int(lo | hi << np.uint64(32)) for lo, hi in words)
+    """The letters on the squares, as white sees them."""
+    own, *kinds = (int(state[i]) | int(state[i + 1]) << 32 for i in range(0, 8, 2))
 
     def letter(square: int) -> str:
         kind = sum((plane >> square & 1) << i for i, plane in enumerate(kinds))
-        return "" if kind == 0 else LETTERS[kind] if white >> square & 1 else LETTERS[kind].lower()
+        return "" if kind == 0 else LETTERS[kind] if own >> square & 1 else LETTERS[kind].lower()
 
-    return [[letter(8 * rank + file) for file in range(variant.size)] for rank in range(variant.size)]
+    rows = [[letter(8 * rank + file) for file in range(variant.size)] for rank in range(variant.size)]
+    return _from_other_side(rows) if int(state.ply) & 1 else rows
+
+
+def _from_other_side(rows: Cells) -> Cells:
+    """The board turned round, and white's pieces black: a position as the other side sees it."""
+    return [[letter.swapcase() for letter in row] for row in reversed(rows)]
+
+
+def _swap_sides(castling: int) -> int:
+    return castling >> 2 | castling << 2 & 12
 
 
 def square_name(bit: int) -> str:
@@ -59,10 +66,11 @@ def write_fen(variant: Variant, state: ChessState) -> str:
         for empty in range(variant.size, 0, -1):
             text = text.replace(" " * empty, str(empty))
         ranks.append(text)
-    rights = int(state.castling)
+    ply, passed = int(state.ply), int(state.passed)
+    rights = _swap_sides(int(state.castling)) if ply & 1 else int(state.castling)
     castling = "".join(letter for i, letter in enumerate("KQkq") if rights >> i & 1) or "-"
-    passed, ply = int(state.passed), int(state.ply)
-    where = square_name(passed) if passed >= 0 else "-"
+    rank = 2 if ply & 1 else variant.size - 3
+    where = square_name(8 * rank + passed.bit_length() - 1) if passed else "-"
     return f"{'/'.join(ranks)} {'wb'[ply & 1]} {castling} {where} {int(state.clock)} {ply // 2 + 1}"
 
 
@@ -82,9 +90,10 @@ def read_fen(variant: Variant, text: str) -> Fen:
     if not all(number.isascii() and number.isdigit() and len(number) < 6 for number in numbers):
         raise _wrong(text, "the counts at the end must be whole numbers")
     clock, number = int(numbers[0]), max(1, int(numbers[1]))
+    rights = _read_castling(variant, text, rows, castling)
     return Fen(
-        board=_pack(rows),
-        castling=_read_castling(variant, text, rows, castling),
+        words=_pack(rows if side == "w" else _from_other_side(rows)),
+        castling=rights if side == "w" else _swap_sides(rights),
         passed=_read_passed(variant, text, rows, side, passed),
         clock=clock,
         ply=2 * (number - 1) + "wb".index(side),
@@ -149,8 +158,9 @@ def _read_castling(variant: Variant, text: str, rows: Cells, castling: str) -> i
 
 
 def _read_passed(variant: Variant, text: str, rows: Cells, side: str, passed: str) -> int:
+    """The file as a bit."""
     if passed == "-":
-        return -1
+        return 0
     rank = variant.size - 3 if side == "w" else 2
     file = "abcdefgh"[: variant.size].find(passed[:1])
     if len(passed) != 2 or file < 0 or passed[1] != str(rank + 1):
@@ -158,10 +168,10 @@ def _read_passed(variant: Variant, text: str, rows: Cells, side: str, passed: st
     ahead, behind, pawn = (rank - 1, rank + 1, "p") if side == "w" else (rank + 1, rank - 1, "P")
     if rows[ahead][file] != pawn or rows[rank][file] or rows[behind][file]:
         raise _wrong(text, f"no pawn can just have passed over {passed}")
-    return 8 * rank + file
+    return 1 << file
 
 
-def _pack(rows: Cells) -> np.ndarray:
+def _pack(rows: Cells) -> list[int]:
     planes = [0, 0, 0, 0]
     for rank, row in enumerate(rows):
         for file, letter in enumerate(row):
@@ -170,7 +180,7 @@ def _pack(rows: Cells) -> np.ndarray:
                 kind = KINDS[letter.upper()]
                 for i, isin in enumerate((letter.isupper(), kind & 1, kind & 2, kind & 4)):
                     planes[i] |= square if isin else 0
-    return np.array([[plane & 0xFFFFFFFF, plane >> 32] for plane in planes], np.uint32)
+    return [word for plane in planes for word in (plane & 0xFFFFFFFF, plane >> 32)]
 
 
 # --- moves -----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -10,8 +11,9 @@ import numpy as np
 from jax import Array
 
 from beamzero.games.bits import Bits, bit, constant, only_if
-from beamzero.games.chess.board import NONE, choose
-from beamzero.games.chess.moves import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, E, N, Position, S, Variant, W
+from beamzero.games.chess.board import NONE, union
+from beamzero.games.chess.moves import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, E, Move, N, Position, S, Variant, W
+from beamzero.games.hashing import hash_words
 
 KEYS = 100
 """How many positions are kept to see a repetition. By the fifty-move rule there are never more that could be repeated;
@@ -30,41 +32,68 @@ class Ending(enum.IntEnum):
     LENGTH = 6
 
 
-# Squares, as bits of the boards (file a is 0), and as numbers in actions (8 x 8):
-#   8 | 56 57 58 59 60 61 62 63
+# Squares, as bits of the boards (file a is 0), and as numbers in actions (8 x 8), as white sees them:
+#   8 | 56 57 58 59 60 61 62 63    high words: ranks 5 to 8
 #   ...
 #   2 |  8  9 10 11 12 13 14 15
-#   1 |  0  1  2  3  4  5  6  7
+#   1 |  0  1  2  3  4  5  6  7    low words: ranks 1 to 4
 #        a  b  c  d  e  f  g  h
 class ChessState(NamedTuple):
-    """White is side 0 and is seen from below, whoever moves."""
+    """The board as the side to move sees it, turned for black. White is side 0."""
 
-    boards: Array  # uint32 [H, 4, 2] this position and those before it: white pieces; bits 0, 1, 2 of the kinds; lo, hi
-    repeats: Array  # int8 [H] how often each had been there before
-    castling: Array  # uint8 [] 1, 2: white may castle to the king's, the queen's side; 4, 8: black may
-    passed: Array  # int8 [] the bit of the square where a pawn may be taken in passing, or -1
-    clock: Array  # int32 [] plies since the last capture or pawn's move
+    own_lo: Array  # uint32 [] the pieces of the side to move
+    own_hi: Array  # uint32 []
+    first_lo: Array  # uint32 [] the pieces of both sides: bit 0 of their kinds
+    first_hi: Array  # uint32 []
+    second_lo: Array  # uint32 [] bit 1
+    second_hi: Array  # uint32 []
+    third_lo: Array  # uint32 [] bit 2
+    third_hi: Array  # uint32 []
+    castling: Array  # uint8 [] 1, 2: the mover may castle to the king's, the queen's side; 4, 8: the other side may
+    passed: Array  # uint8 [] the file, as a bit, where a pawn may be taken in passing, or 0
     ply: Array  # int32 [] moves made; even: white to move
-    keys: Array  # uint32 [KEYS, 2] by clock: hashes of the positions since then
+    clock: Array  # int32 [] plies since the last capture or pawn's move
+    check: Array  # bool [] whether the side to move is in check
     ending: Array  # int8 [] an Ending
+    repeats: Array  # int8 [] how often the position had been there before
+    twice_lo: Array  # uint32 [] the sum of the keys of all positions since then that have been there twice
+    twice_hi: Array  # uint32 []
+    keys_lo: Array  # uint32 [KEYS] by clock: the keys of the positions since then
+    keys_hi: Array  # uint32 [KEYS]
+    earlier: Array  # uint32 [H - 1, 8] the boards before this one, each as its mover saw it, the latest one first
+    earlier_repeats: Array  # int8 [H - 1]
 
 
-def look(variant: Variant, board: Array, castling: Array, passed: Array, side: Array) -> Position:
-    """A board as `side` sees it."""
-    white, *kinds = (_seen_by(variant, Bits(board[i, 0], board[i, 1]), side) for i in range(4))
-    occupied = kinds[0] | kinds[1] | kinds[2]
-    own = choose(side == 0, white, occupied - white)
-    swapped = jnp.where(side == 0, castling, _swap_sides(castling))
-    passed_bit = only_if(passed >= 0, bit(jnp.maximum(passed, np.int8(0)).astype(jnp.int32)))
-    return Position(own, occupied - own, (kinds[0], kinds[1], kinds[2]), swapped, _seen_by(variant, passed_bit, side))
+BOARD = ChessState._fields[:8]
+"""The fields that hold the board."""
 
 
-def _seen_by(variant: Variant, squares: Bits, side: Array) -> Bits:
-    return choose(side == 0, squares, variant.board.turn(squares))
+def position_of(variant: Variant, words: Sequence[Array], castling: Array, passed: Array) -> Position:
+    """The position of a board, given as the fields of a state that hold it."""
+    own, *kinds = (Bits(words[i], words[i + 1]) for i in range(0, 8, 2))
+    rank = 8 * (variant.size - 3)
+    files = passed.astype(jnp.uint32) << np.uint32(rank % 32)
+    nothing = jnp.zeros_like(files)
+    return Position(
+        own=own,
+        enemy=union(kinds) - own,
+        kinds=(kinds[0], kinds[1], kinds[2]),
+        castling=castling,
+        passed=Bits(nothing, files) if rank >= 32 else Bits(files, nothing),
+    )
 
 
-def _swap_sides(castling: Array) -> Array:
-    return castling >> np.uint8(2) | castling << np.uint8(2) & np.uint8(12)
+def board_of(position: Position) -> dict[str, Array]:
+    """The fields of a state that hold its board."""
+    words = [word for squares in (position.own, *position.kinds) for word in squares]
+    return dict(zip(BOARD, words, strict=True))
+
+
+def passed_file(variant: Variant, position: Position) -> Array:
+    """uint8: the file, as a bit, of the square passed over."""
+    rank = 8 * (variant.size - 3)
+    word = position.passed.hi if rank >= 32 else position.passed.lo
+    return (word >> np.uint32(rank % 32)).astype(jnp.uint8)
 
 
 def turn(variant: Variant, position: Position) -> Position:
@@ -80,14 +109,10 @@ def turn(variant: Variant, position: Position) -> Position:
     )
 
 
-def make_move(variant: Variant, position: Position, plane: Array, origin: Array) -> tuple[Position, Array]:
-    """The position after the mover's move, still as the mover sees it, and whether a pawn moved or a piece was taken.
-
-    `plane` is the kind of move, `origin` the bit of the square it starts from.
-    """
-    board, size = variant.board, variant.size
-    start = bit(origin)
-    target = bit(origin + jnp.asarray(variant.offsets)[plane])
+def make_move(variant: Variant, position: Position, move: Move) -> tuple[Position, Array]:
+    """The position after a move, still as the mover sees it; and whether a pawn moved or a piece was taken."""
+    board, size, plane = variant.board, variant.size, move.plane
+    start, target = bit(move.origin), bit(move.target)
     kinds = [(plane_ & start).any() for plane_ in position.kinds]
     is_pawn = kinds[0] & ~kinds[1] & ~kinds[2]
     is_king = kinds[0] & kinds[1] & ~kinds[2]
@@ -96,7 +121,7 @@ def make_move(variant: Variant, position: Position, plane: Array, origin: Array)
 
     promotes = is_pawn & (target & board.rank(size - 1)).any()
     piece = [jnp.where(promotes, bool(QUEEN >> i & 1), kinds[i]) for i in range(3)]
-    first_under = 8 * (size - 1) + 8
+    first_under = variant.first_under
     for number, under in enumerate(variant.underpromotions):
         chosen = (plane >= first_under + 3 * number) & (plane < first_under + 3 * number + 3)
         piece = [jnp.where(chosen, bool(under >> i & 1), piece[i]) for i in range(3)]
@@ -131,6 +156,10 @@ def _rights(variant: Variant, castling: Array, start: Bits, target: Bits, is_kin
     return castling & ~lost
 
 
+def _swap_sides(castling: Array) -> Array:
+    return castling >> np.uint8(2) | castling << np.uint8(2) & np.uint8(12)
+
+
 def enough_material(variant: Variant, position: Position) -> Array:
     """Whether either side could still give mate, by whatever moves: not with a lone minor piece, nor bishops alike."""
     pawns, knights, bishops = (position.kind(kind) for kind in (PAWN, KNIGHT, BISHOP))
@@ -140,16 +169,8 @@ def enough_material(variant: Variant, position: Position) -> Array:
     return (pawns | position.straight).any() | ~(lone | (alike & ~knights.any()))
 
 
-def hash_position(board: Array, castling: Array, passed: Array, side: Array) -> Array:
-    """uint32 [2]: equal for equal positions, and all but surely different for others."""
-    rest = castling.astype(jnp.uint32) | (passed.astype(jnp.int32) + 1).astype(jnp.uint32) << np.uint32(8)
-    rest |= side.astype(jnp.uint32) << np.uint32(16)
-    words = [board[i, j] for i in range(4) for j in range(2)]
-    lanes = []
-    for seed, factor in ((0x9E3779B9, 0x85EBCA6B), (0x7F4A7C15, 0xC2B2AE35)):
-        mixed = rest ^ np.uint32(seed)
-        for word in words:
-            mixed = (mixed ^ word) * np.uint32(factor)
-            mixed ^= mixed >> np.uint32(15)
-        lanes.append(mixed)
-    return jnp.stack(lanes)
+def hash_position(board: Iterable[Array], castling: Array, passed: Array, side: Array) -> Bits:
+    """A key of 64 bits: equal for equal positions, and all but surely different for others."""
+    rights, files, mover = (x.astype(jnp.uint32) for x in (castling, passed, side))
+    key = hash_words(rights | files << np.uint32(8) | mover << np.uint32(16), *board)
+    return Bits(key[0], key[1])

@@ -1,0 +1,108 @@
+"""Which moves a search follows beyond its depth, and which it looks at first.
+
+All of it is seen on the board before the move: what stands where it leads to, and from which squares a piece would
+attack something. That is found once for a position and then asked for each of its moves.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from beamzero.games.bits import Bits
+from beamzero.games.chess.board import once, union
+from beamzero.games.chess.moves import (
+    BISHOP,
+    DIAGONALS,
+    DIRECTIONS,
+    KING,
+    KNIGHT,
+    PAWN,
+    QUEEN,
+    ROOK,
+    SE,
+    STRAIGHTS,
+    SW,
+    Move,
+    Position,
+    Variant,
+)
+
+_RANKS = {PAWN: 1, KNIGHT: 2, BISHOP: 3, ROOK: 4, QUEEN: 5, KING: 6}
+"""Which piece is worth more, not by how much."""
+
+CAPTURE, THREAT, QUIET = 128, 64, 32
+"""Captures and new queens have at least this order, and so on down; of quiet moves those that go forward have more."""
+
+
+def is_noisy(variant: Variant, position: Position, move: Move) -> Array:
+    """bool: whether something is taken, in passing too, or a pawn becomes a queen."""
+    piece = _kind_at(position, move.origin)
+    return (_victim(position, move, piece) > 0) | _makes_queen(variant, move, piece)
+
+
+def find_order(variant: Variant, position: Position, attacked: Bits, move: Move) -> Array:
+    """int32, 0 to 255: captures, then threats, then moves forward, then moves back.
+
+    Of captures, those of the most valuable piece come first, and of these the one by the least valuable; those that
+    cost more than they gain come last. `attacked` are the squares that the other side attacks, so that what stands
+    there is defended.
+    """
+    piece = _kind_at(position, move.origin)
+    rank, gain = _rank(piece), _victim(position, move, piece)
+    gain += jnp.where(_makes_queen(variant, move, piece), 4, 0)
+    even = gain + jnp.where(gain == _RANKS[KNIGHT], 1, 0)  # A bishop for a knight costs nothing.
+    losing = (rank > even) & attacked.has(move.target)
+    capture = CAPTURE + jnp.where(losing, 5 * gain, 10 * gain + 24) + 6 - rank
+
+    threatens = jnp.bool_(False)
+    for kind, squares in once(_posts(variant, position, attacked)).items():
+        threatens |= (piece == kind) & squares.has(move.target)
+    forward = (move.target >> 3) - (move.origin >> 3)
+    quiet = jnp.where(threatens, THREAT, QUIET) + 2 * forward
+    quiet = jnp.where(move.plane >= variant.first_under, 0, quiet)
+    return jnp.where(gain > 0, capture, quiet)
+
+
+def _kind_at(position: Position, square: Array) -> Array:
+    """int32: what stands on a square, 0 for nothing."""
+    bits = [squares.has(square).astype(jnp.int32) << i for i, squares in enumerate(position.kinds)]
+    return bits[0] | bits[1] | bits[2]
+
+
+def _rank(kind: Array) -> Array:
+    """int32: 0 for nothing, else as in _RANKS. The numbers of the kinds rise with their ranks, but for the king's."""
+    return jnp.where(kind == KING, _RANKS[KING], kind - jnp.where(kind > KING, 2, 0))
+
+
+def _victim(position: Position, move: Move, piece: Array) -> Array:
+    """int32: the rank of what is taken, 0 for nothing. A king that castles may go where its own rook is."""
+    taken = jnp.where(position.enemy.has(move.target), _rank(_kind_at(position, move.target)), 0)
+    passing = (piece == PAWN) & position.passed.has(move.target)
+    return jnp.where(passing, _RANKS[PAWN], taken)
+
+
+def _makes_queen(variant: Variant, move: Move, piece: Array) -> Array:
+    return (piece == PAWN) & (move.target >= 8 * (variant.size - 1)) & (move.plane < variant.first_under)
+
+
+def _posts(variant: Variant, position: Position, attacked: Bits) -> dict[int, Bits]:
+    """By kind of piece: the squares from which it would attack what is worth more, or is not defended, or the king."""
+    board = variant.board
+    empty = board.squares - (position.own | position.enemy)
+
+    def lines(prey: Bits, ways: tuple[tuple[int, int], ...]) -> Bits:
+        return union([board.see(prey, way, empty) for way in ways])
+
+    kings, queens, rooks = (position.enemy & position.kind(kind) for kind in (KING, QUEEN, ROOK))
+    by_queen = kings | (position.enemy - attacked)
+    by_rook = by_queen | queens
+    by_minor = by_rook | rooks
+    by_pawn = by_minor | (position.enemy - position.kind(PAWN))
+    return {
+        PAWN: board.step(by_pawn, SE) | board.step(by_pawn, SW),
+        KNIGHT: variant.jump(by_minor),
+        BISHOP: lines(by_minor, DIAGONALS),
+        ROOK: lines(by_rook, STRAIGHTS),
+        QUEEN: lines(by_queen, DIRECTIONS),
+    }
