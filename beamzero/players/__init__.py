@@ -8,6 +8,8 @@
 - ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
 - ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
 - ``probs:RUN,checkpoint=best``: another checkpoint of a run than the last.
+
+Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta:depth=6,book=connect_four.book``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable, Mapping
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
+from beamzero.players.book import with_book
 from beamzero.players.classic import make_alphabeta, make_minimax
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
@@ -39,7 +42,10 @@ def make_player(name: str, game: Game) -> Player:
         spec = Spec("lookahead", (*spec.arguments, _STEPS[head]), spec.options)
     if spec.head not in AGENTS:
         raise unknown("agent", spec.head, [*AGENTS, *_STEPS])
-    return AGENTS[spec.head](name.strip(), spec, game)
+    options = dict(spec.options)
+    book = options.pop("book", None)
+    player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
+    return player if book is None else with_book(player, book)
 
 
 _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}

@@ -10,8 +10,10 @@ from beamzero.players.clocked import ClockedPlayer
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.runs.tablefile import load_table
+from beamzero.runs.weightsfile import load_weights
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.endgame import endgame_table
+from beamzero.search.evaluator import Evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.transpositions import ENTRY_BYTES
@@ -25,17 +27,20 @@ _MAX_MEGABYTES = 4096
 
 def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     """``minimax:depth=3``."""
-    argument, options = take(spec, name, "depth", {"depth": int})
+    argument, options = take(spec, name, "depth", {"depth": int, "weights": str})
     depth = _limit(name, {"depth": argument, **options}).depth
     if depth is None:
         raise BadInput(f"{name} needs a depth, such as minimax:3")
     search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
-    return SearchPlayer(name, game, search, feature_evaluator(game), deterministic=False, on_host=True)
+    return SearchPlayer(name, game, search, _evaluator(game, options), deterministic=False, on_host=True)
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
     """``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``."""
-    kinds = {"depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str}
+    kinds = {
+        "depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str,
+        "weights": str,
+    }  # fmt: skip
     argument, options = take(spec, name, "depth", kinds)
     limit = _limit(name, {"depth": argument, **options})
     search = AlphaBeta(
@@ -45,12 +50,18 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
         quiet=_quiet(name, game, options.get("quiet")),
         entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
     )
-    evaluator = feature_evaluator(game)
+    evaluator = _evaluator(game, options)
     if "endgame" in options:
         evaluator = evaluator._replace(exact=endgame_table(game, load_table(options["endgame"])))
     if limit.seconds is not None:
         return ClockedPlayer(name, game, search, evaluator, limit.seconds)
     return SearchPlayer(name, game, search, evaluator, on_host=True)
+
+
+def _evaluator(game: Game, options: dict) -> Evaluator:
+    """The game's features with the weights of a file, or with those made by hand."""
+    path = options.get("weights")
+    return feature_evaluator(game, None if path is None else load_weights(path, game).values)
 
 
 def _limit(name: str, options: dict) -> Limit:

@@ -1,0 +1,206 @@
+"""Opening books at play: positions that are in the book are answered from it, at once.
+
+Mirror images of a position are one position in a book. Of all images, as `Game.symmetries` lists them, the one with the
+least key stands for the others; its move is stored, and turned back for the image that is on the board.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.errors import BadInput
+from beamzero.games import Game, State
+from beamzero.games.hashing import hash_words, words_of
+from beamzero.players.player import Player
+from beamzero.runs.bookfile import Book, load_book
+from beamzero.search.evaluator import SearchResult
+
+
+class Folded(NamedTuple):
+    """The image of a position that stands for all S of them."""
+
+    key: Array  # uint32 [2] the least of the keys of all images, the high word first
+    same: Array  # bool [S] the images that have it: several where a position is its own mirror image
+    actions: Array  # int32 [S, A] for each action of an image, the action of the position that it stands for
+
+
+def fold(game: Game, state: State) -> Folded:
+    """One position, folded.
+
+    A game without symmetries has one image, and a hash that leaves out what does not matter. The images of others are
+    known by what is seen of them, which says all there is to know in every game of this package that has images.
+    """
+    numbers = jnp.arange(game.num_actions, dtype=jnp.int32)
+    if type(game).symmetries is Game.symmetries:
+        return Folded(game.hash(state), jnp.ones(1, jnp.bool_), numbers[None])
+    images, actions = game.symmetries(game.observe(state), numbers.astype(jnp.float32))
+    high, low = jax.vmap(lambda image: hash_words(*words_of(image)))(images).T
+    least_high = jnp.min(high)
+    least_low = jnp.min(jnp.where(high == least_high, low, np.uint32(2**32 - 1)))
+    same = (high == least_high) & (low == least_low)
+    return Folded(jnp.stack([least_high, least_low]), same, actions.astype(jnp.int32))
+
+
+def fold_action(folded: Folded, action: Array) -> Array:
+    """int32 []: the action of the image that stands for `action`; the least of those that are mirror images."""
+    images = jnp.argmax(folded.actions == action, axis=1).astype(jnp.int32)
+    return jnp.min(jnp.where(folded.same, images, folded.actions.shape[1]))
+
+
+def unfold_action(folded: Folded, action: Array) -> Array:
+    """int32 []: the action of the position that `action` of the image stands for."""
+    return folded.actions[jnp.argmax(folded.same), action]
+
+
+def as_numbers(keys: Array) -> np.ndarray:
+    """uint64 [...]: keys, uint32 [..., 2], as whole numbers on the host."""
+    high, low = np.moveaxis(np.asarray(keys).astype(np.uint64), -1, 0)
+    return high << np.uint64(32) | low
+
+
+def key_check(game: Game) -> str:
+    """The key of a position a few plies on: a book whose keys were made otherwise would answer nothing, or nonsense."""
+    return f"{int(as_numbers(_key_of_some_position(game))):016x}"
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _key_of_some_position(game: Game) -> Array:
+    state = game.init(jax.random.key(0))
+    for draw in (0.2, 0.9, 0.6):
+        state = game.step(state, game.pick(state, jnp.float32(draw)))
+    return fold(game, state).key
+
+
+# --- looking up ------------------------------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    """A book on the device, its length a power of two; what fills it up has the greatest key and the move -1."""
+
+    keys: Array  # uint32 [N, 2] rising, the high word first
+    moves: Array  # int32 [N]
+    values: Array  # float32 [N]
+
+
+class Answer(NamedTuple):
+    """What a book says of B positions."""
+
+    found: Array  # bool [B] whether the position is in the book
+    action: Array  # int32 [B] its move, legal where found
+    value: Array  # float32 [B] for the side to move
+
+
+def open_book(path: str, game: Game) -> Book:
+    """The book at `path`, if it is one for `game`."""
+    book = load_book(path)
+    if book.game != game.identity:
+        raise BadInput(f"{path} is an opening book of {book.game}, not of {game.identity}")
+    if book.key_check != key_check(game):
+        raise BadInput(f"{path} was made by a version of beamzero that knew positions by other keys: make it again")
+    return book
+
+
+def make_table(book: Book) -> Table:
+    """The book as arrays on the device."""
+    filling = (0, 2 ** math.ceil(math.log2(len(book))) - len(book))
+    words = np.stack([book.keys >> np.uint64(32), book.keys & np.uint64(2**32 - 1)], axis=1).astype(np.uint32)
+    return Table(
+        keys=jnp.asarray(np.pad(words, (filling, (0, 0)), constant_values=2**32 - 1)),
+        moves=jnp.asarray(np.pad(book.moves.astype(np.int32), filling, constant_values=-1)),
+        values=jnp.asarray(np.pad(book.values.astype(np.float32), filling)),
+    )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def look_up(game: Game, table: Table, states: State) -> Answer:
+    """What the book says of B positions. A move that is not legal is no answer, whatever the file says."""
+
+    def one(state: State) -> Answer:
+        folded = fold(game, state)
+        place = _place(table.keys, folded.key)
+        move = table.moves[place]
+        action = unfold_action(folded, jnp.clip(move, 0, game.num_actions - 1))
+        fits = (move >= 0) & (move < game.num_actions) & game.legal(state)[action]
+        return Answer(jnp.all(table.keys[place] == folded.key) & fits, action, table.values[place])
+
+    return jax.vmap(one)(states)
+
+
+def _place(keys: Array, key: Array) -> Array:
+    """int32 []: the last place in rising `keys` [N, 2] that holds no more than `key`, or 0."""
+    place = jnp.int32(0)
+    for half in reversed(range(keys.shape[0].bit_length() - 1)):
+        there = place + 2**half
+        high, low = keys[there]
+        at_most = (high < key[0]) | ((high == key[0]) & (low <= key[1]))
+        place = jnp.where(at_most, there, place)
+    return place
+
+
+# --- playing ---------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class BookPlayer(Player):
+    """Plays from the book where it can, and leaves the rest to another player."""
+
+    name: str
+    game: Game
+    player: Player
+    """Who answers what is not in the book."""
+    table: Table
+    deterministic: bool
+
+    def look_up(self, states: State) -> Answer:
+        return look_up(self.game, self.table, states)
+
+    def think(self, states: State, key: Array) -> SearchResult:
+        """As the other player thinks; of a position in the book, that its move is best and others no better."""
+        answer = self.look_up(states)
+        known = _as_result(self.game, states, answer)
+        if bool(jnp.all(answer.found)):
+            return known
+        return _known_or(answer.found, known, self.player.think(states, key))
+
+    def choose(self, states: State, turn: Array, key: Array) -> Array:
+        answer = self.look_up(states)
+        rest = turn & ~answer.found
+        if not bool(jnp.any(rest)):
+            return answer.action
+        return jnp.where(rest, self.player.choose(states, rest, key), answer.action)
+
+
+def with_book(player: Player, path: str) -> BookPlayer:
+    """`player`, with the book at `path` to open its games."""
+    table = make_table(open_book(path, player.game))
+    return BookPlayer(player.name, player.game, player, table, player.deterministic)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _as_result(game: Game, states: State, answer: Answer) -> SearchResult:
+    """The result of a search that would have found what the book says."""
+    legal = jax.vmap(game.legal)(states)
+    return SearchResult(
+        action=answer.action,
+        values=jnp.where(legal, answer.value[:, None], -jnp.inf),
+        policy=jax.nn.one_hot(answer.action, game.num_actions, dtype=jnp.float32),
+        value=answer.value,
+        nodes=jnp.zeros(answer.found.shape, jnp.int32),
+        proven=jnp.zeros(legal.shape, jnp.bool_),
+    )
+
+
+@jax.jit
+def _known_or(found: Array, known: SearchResult, thought: SearchResult) -> SearchResult:
+    def pick(one: Array, other: Array) -> Array:
+        return jnp.where(found.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
+
+    return jax.tree.map(pick, known, thought)
