@@ -102,9 +102,8 @@ def test_a_deepening_search_tells_what_each_depth_found(capsys):
     assert sum(step["nodes"] for step in result["depths"]) == result["nodes"]
     assert result["line"] == result["depths"][-1]["line"]
     assert (result["best"], result["value"]) == ("b2", 0.0)
-    assert {row["move"]: (row["value"], row["plies"]) for row in result["moves"] if row["move"] != "b2"} == {
-        move: (-1.0, 6) for move in ("b1", "c1", "a2", "c2", "a3", "b3", "c3")
-    }
+    assert {row["move"] for row in result["moves"]} == {"b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"}
+    assert {(row["value"], row["plies"]) for row in result["moves"] if row["move"] != "b2"} == {(-1.0, 6)}
     assert all(row["proven"] for row in result["moves"])
 
 

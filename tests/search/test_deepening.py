@@ -1,0 +1,251 @@
+"""A search under a clock: always an answer, never much over the time, and the same one for the same limits."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from beamzero.compiler import CompilationCount
+from beamzero.errors import BadInput
+from beamzero.games import Game, State, make_game
+from beamzero.search import deepening
+from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.deepening import Depth, deepen
+from beamzero.search.evaluator import Evaluator, zero_evaluator
+from beamzero.search.features import feature_evaluator
+from beamzero.search.limit import Limit
+from beamzero.search.negamax import At, unpack
+from tests.search.plain import mixed_evaluator, random_positions, rows
+
+KEY = jax.random.key(0)
+FOUR, KALAH = make_game("connect_four"), make_game("kalah")
+FEATURES = feature_evaluator(FOUR)
+SEARCH = AlphaBeta(entries=2**12)
+FIVE = AlphaBeta(5, entries=2**8)
+MILLISECOND = 0.001
+
+
+def positions(game: Game, number: int) -> list[State]:
+    states = random_positions(game, number, seed=5, plies=20)
+    return [rows(states, i) for i in range(number)]
+
+
+class Clock:
+    """A clock that goes on by a millisecond for each node that is expanded, and for nothing else."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, expansion: float = MILLISECOND) -> None:
+        self.now, advance = 0.0, deepening._advance
+
+        def ticking(game: Game, settings: AlphaBeta, evaluator: Evaluator, progress, expansions):
+            before = int(unpack(At, progress.search.at).expanded)
+            progress = advance(game, settings, evaluator, progress, expansions)
+            self.now += expansion * (int(unpack(At, progress.search.at).expanded) - before)
+            return progress
+
+        monkeypatch.setattr(deepening, "_advance", ticking)
+        monkeypatch.setattr(deepening.time, "monotonic", lambda: self.now)
+
+
+def without_time(depths: list[Depth]) -> list[tuple]:
+    return [(d.depth, d.value, d.proven, d.plies, d.line, d.nodes) for d in depths]
+
+
+# --- an answer is always ready ---------------------------------------------------------------------------------------
+
+
+def test_there_is_a_first_depth_however_little_time_there_is():
+    state = FOUR.init(KEY)
+    first = list(deepen(FOUR, FEATURES, SEARCH, state, seconds=1e-9))
+    assert [d.depth for d in first] == [1]
+    assert len(first[0].line) == 1 and first[0].nodes == 8
+
+
+def test_there_is_a_first_depth_however_few_nodes_are_allowed():
+    search = dataclasses.replace(SEARCH, nodes=1)
+    depths = list(deepen(FOUR, FEATURES, search, FOUR.init(KEY)))
+    assert [d.depth for d in depths] == [1] and len(depths[0].line) == 1 and depths[0].nodes == 8
+
+
+# --- the clock -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 2.0])
+def test_it_stops_close_to_the_time(monkeypatch, seconds):
+    clock = Clock(monkeypatch)
+    depths = list(deepen(FOUR, FEATURES, SEARCH, FOUR.init(KEY), seconds))
+    assert seconds <= clock.now <= seconds + 0.1
+    assert sum(d.seconds for d in depths) <= clock.now
+    assert [d.depth for d in depths] == list(range(1, len(depths) + 1))
+
+
+class CorridorState(NamedTuple):
+    ply: Array  # int32 []
+    path: Array  # uint32 [] all moves so far
+
+
+@dataclasses.dataclass(frozen=True)
+class Corridor(Game):
+    """One move for `length` plies, and then four."""
+
+    length: int = 24
+
+    name: ClassVar[str] = "corridor"
+    num_actions = 4
+    max_moves = 4
+    max_plies = 1000
+    observation_shape = ()
+
+    def init(self, key: Array) -> CorridorState:
+        return CorridorState(jnp.int32(0), jnp.uint32(0))
+
+    def player(self, state: CorridorState) -> Array:
+        return state.ply & 1
+
+    def legal(self, state: CorridorState) -> Array:
+        return (np.arange(4) == 0) | (state.ply >= self.length)
+
+    def step(self, state: CorridorState, action: Array) -> CorridorState:
+        return CorridorState(state.ply + 1, state.path * np.uint32(5) + jnp.asarray(action, jnp.uint32))
+
+    def over(self, state: CorridorState) -> Array:
+        return jnp.bool_(False)
+
+    def score(self, state: CorridorState) -> Array:
+        return jnp.float32(0)
+
+    def observe(self, state: CorridorState) -> Array:
+        return state.ply.astype(jnp.float32)
+
+    def action_name(self, state: CorridorState, action: int) -> str:
+        return str(action)
+
+
+def test_many_depths_that_take_no_time_do_not_make_it_blind_to_the_clock(monkeypatch):
+    """Depths of a forced line are done at once; where the lines begin to branch, the clock still has to be seen."""
+    game = Corridor()
+    clock = Clock(monkeypatch)
+    search = AlphaBeta(31, prune=False, order=False, entries=0)  # its last depth alone takes five seconds
+    depths = list(deepen(game, zero_evaluator(game), search, game.init(KEY), seconds=1.0))
+    assert depths[-1].depth >= game.length
+    assert clock.now <= 1.1
+
+
+def test_how_often_it_looks_at_the_clock_changes_nothing(monkeypatch):
+    search, state = AlphaBeta(6, entries=2**8), positions(FOUR, 1)[0]
+    found = []
+    for expansion in (0.0, MILLISECOND, 1.0):  # slices grow, grow a little, stay as they are
+        with monkeypatch.context() as patch:
+            Clock(patch, expansion)
+            found.append(without_time(list(deepen(FOUR, mixed_evaluator(FOUR, 1), search, state))))
+    assert found[0] == found[1] == found[2]
+
+
+# --- other limits ----------------------------------------------------------------------------------------------------
+
+
+def test_the_number_of_nodes_is_kept_to():
+    """One node more is expanded at most; of a depth that is not finished nothing is told."""
+    state, reached = FOUR.init(KEY), []
+    for nodes in (100, 10_000):
+        search = dataclasses.replace(SEARCH, nodes=nodes)
+        depths = list(deepen(FOUR, FEATURES, search, state))
+        told = sum(d.nodes for d in depths)
+        assert told == depths[-1].found.nodes <= nodes + 2 * FOUR.max_moves
+        reached.append(depths[-1].depth)
+    assert 1 < reached[0] < reached[1]
+    states = jax.tree.map(lambda x: x[None], state)
+    assert jax.jit(search, static_argnums=0)(FOUR, FEATURES, states, KEY).nodes == told
+
+
+def test_the_depth_is_kept_to_and_proven_positions_end_it_sooner():
+    depths = list(deepen(FOUR, FEATURES, FIVE, FOUR.init(KEY)))
+    assert [d.depth for d in depths] == [1, 2, 3, 4, 5] and not depths[-1].proven
+    game = make_game("tic_tac_toe")
+    depths = list(deepen(game, zero_evaluator(game), AlphaBeta(64), game.init(KEY)))
+    assert (depths[-1].depth, depths[-1].value, depths[-1].proven, depths[-1].plies) == (9, 0.0, True, None)
+
+
+def test_a_win_is_told_with_its_plies_and_ends_the_search():
+    state = FOUR.init(KEY)
+    for column in (3, 0, 3, 0, 3, 1):
+        state = FOUR.step(state, jnp.int32(column))
+    depths = list(deepen(FOUR, FEATURES, SEARCH, state))
+    assert [(d.value, d.proven, d.plies, d.line) for d in depths] == [(1.0, True, 1, [3])]
+    *_, lost = deepen(FOUR, FEATURES, SEARCH, FOUR.step(FOUR.step(state, jnp.int32(4)), jnp.int32(6)))
+    assert (lost.value, lost.plies, lost.line) == (1.0, 1, [3])
+
+
+# --- what is told ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [FOUR, KALAH], ids=lambda game: game.name)
+def test_the_line_of_every_depth_can_be_played(game):
+    step, over = jax.jit(game.step), jax.jit(game.over)
+    for state in positions(game, 6):
+        for depth in deepen(game, feature_evaluator(game), FIVE, state):
+            after = state
+            for move in depth.line:
+                assert move in game.legal_actions(after)
+                after = step(after, jnp.int32(move))
+            assert len(depth.line) == depth.depth or bool(over(after))
+            if depth.plies is not None:
+                assert len(depth.line) == depth.plies
+                won = float(game.score(after)) == 1 - 2 * int(game.player(state))
+                assert won == (depth.value > 0)
+
+
+@pytest.mark.parametrize("search", [FIVE, AlphaBeta(nodes=3000)], ids=["depth", "nodes"])
+def test_the_same_limits_give_the_same_answer(search):
+    for state in positions(KALAH, 3):
+        found = [without_time(list(deepen(KALAH, feature_evaluator(KALAH), search, state))) for _ in range(2)]
+        assert found[0] == found[1]
+
+
+def test_deepening_is_what_the_search_does_by_itself():
+    search, evaluator = AlphaBeta(4, entries=0, order=False), mixed_evaluator(KALAH, 3)
+    states = random_positions(KALAH, 6, seed=5, plies=20)
+    result = jax.device_get(jax.jit(search, static_argnums=0)(KALAH, evaluator, states, KEY))
+    for row in range(6):
+        *_, last = deepen(KALAH, evaluator, search, rows(states, row))
+        assert (result.action[row], result.value[row]) == (last.line[0], np.float32(last.value))
+        assert result.nodes[row] == last.found.nodes
+
+
+def test_nothing_compiles_again():
+    one, *others = positions(FOUR, 3)
+    list(deepen(FOUR, FEATURES, SEARCH, one, seconds=1e-9))
+    with CompilationCount() as count:
+        for state in others:
+            list(deepen(FOUR, FEATURES, SEARCH, state, seconds=0.01))
+    assert count.number == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "wrong"),
+    [
+        ({}, "needs a limit"),
+        ({"depth": 0}, "depth is 0, but must be 1 to 64"),
+        ({"depth": 65}, "depth is 65"),
+        ({"nodes": 0}, "nodes is 0"),
+        ({"nodes": 2**31}, "nodes is 2147483648"),
+        ({"seconds": 0.0}, "seconds is 0"),
+        ({"seconds": -1.0}, "seconds is -1"),
+        ({"seconds": float("nan")}, "seconds is nan"),
+        ({"seconds": float("inf")}, "seconds is inf"),
+    ],
+)
+def test_a_limit_that_allows_nothing_is_refused(limits, wrong):
+    with pytest.raises(BadInput, match=wrong):
+        Limit(**limits)
+
+
+@pytest.mark.parametrize("settings", [{"entries": 3}, {"entries": -1}, {"entries": 2**29}, {"quiet": -1}, {"depth": 0}])
+def test_so_are_settings_that_cannot_be(settings):
+    with pytest.raises(BadInput):
+        AlphaBeta(**settings)
