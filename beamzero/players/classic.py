@@ -28,10 +28,10 @@ _MAX_MEGABYTES = 4096
 def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     """``minimax:depth=3``."""
     argument, options = take(spec, name, "depth", {"depth": int, "weights": str})
-    depth = _limit(name, {"depth": argument, **options}).depth
-    if depth is None:
+    if argument is None and "depth" not in options:
         raise BadInput(f"{name} needs a depth, such as minimax:3")
-    search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
+    depth = _limit(name, {"depth": argument, **options}).depth
+    search = AlphaBeta(depth or 0, prune=False, order=False, entries=0, deepen=False)
     return SearchPlayer(name, game, search, _evaluator(game, options), deterministic=False, on_host=True)
 
 

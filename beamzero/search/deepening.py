@@ -65,11 +65,14 @@ def deepen(
         progress = _advance(game, settings, evaluator, progress, jnp.int32(expansions))
         found = jax.tree.map(np.array, progress.found)  # copies: the next slice takes the arrays over
         now = time.monotonic()
-        if int(found.depth) > depth:
+        whole = int(found.depth) == depth  # the slice was not cut short by the end of a depth
+        if not whole:
             yield _report(found, int(found.nodes) - nodes, now - previous)
             nodes, previous, depth = int(found.nodes), now, int(found.depth)
-        if now - before < _SLICE_SECONDS:
+        if whole and now - before < _SLICE_SECONDS:
             expansions = min(2 * expansions, 2**24)
+        elif now - before > 2 * _SLICE_SECONDS:
+            expansions = max(32, expansions // 2)
         if depth and (bool(_is_done(game, settings, progress)) or (seconds and now - began >= seconds)):
             return
 

@@ -25,7 +25,7 @@ class Memory(NamedTuple):
 @functools.partial(jax.jit, static_argnums=0)
 def remember(capacity: int, games: Games) -> Memory:
     """The states of `games`, game by game; where they are more than `capacity`, the last ones."""
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (games.states, games.outcome))
+    flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), (games.states, games.outcome))
     places, count = pack(games.played.reshape(-1))
     places = jnp.roll(places, -jnp.maximum(count - capacity, 0))[:capacity]
     states, outcome = take_rows(flat, places)

@@ -32,7 +32,7 @@ def test_a_table_is_written_and_told_about(folder, capsys):
 def test_json_is_one_object(folder, capsys):
     assert main(["table", "kalah:houses=3", "--seeds", "4", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.pop("seconds") > 0 and found.pop("bytes") == (folder / found["file"]).stat().st_size
+    assert found.pop("seconds") >= 0 and found.pop("bytes") == (folder / found["file"]).stat().st_size
     assert found == {"game": "kalah:houses=3", "seeds": 4, "positions": 210, "file": "kalah-3-houses-4.table"}
 
 
