@@ -9,11 +9,8 @@ import hashlib
 import os
 import re
 import secrets
-import signal
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from beamzero.errors import BadInput, RunStopped
 
@@ -114,19 +111,3 @@ def reason(error: BaseException) -> str:
     """What an error says, in one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split()) or type(error).__name__
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C until the block is done. Only the main thread hears of it anyway."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard: list[Any] = []
-    usual = signal.signal(signal.SIGINT, lambda *_: heard.append(True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if heard:
-        raise KeyboardInterrupt

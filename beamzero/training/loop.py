@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, SearchPlayer
 from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import uninterrupted, write_atomically, writing
+from beamzero.runs.files import write_atomically, writing
+from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.search.simple import OneLook
@@ -53,18 +54,30 @@ def train(order: Order, report: Report = QUIET) -> Outcome:
     if order.minutes is not None and not order.minutes > 0:
         raise BadInput(f"minutes is {order.minutes}, but must be more than 0")
     run, settings, seed = resume_run(order, game) if order.resume else create_run(order, game)
-    with run.lock(), Metrics(run.folder, warn=report.message) as metrics:
-        return _Training(order, game, run, settings, seed, metrics, report).go()
+    with (
+        run.lock(),
+        Metrics(run.folder, warn=report.message) as metrics,
+        heeding_interrupts() as ask_for_interrupt,
+    ):
+        return _Training(order, game, run, settings, seed, metrics, report, ask_for_interrupt).go()
 
 
 class _Training:
     """One process's share of a run."""
 
     def __init__(
-        self, order: Order, game: Game, run: Run, settings: ProbsSettings, seed: int, metrics: Metrics, report: Report
+        self,
+        order: Order,
+        game: Game,
+        run: Run,
+        settings: ProbsSettings,
+        seed: int,
+        metrics: Metrics,
+        report: Report,
+        ask_for_interrupt: Callable[[], None],
     ) -> None:
         self.game, self.run, self.settings, self.seed = game, run, settings, seed
-        self.metrics, self.report = metrics, report
+        self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.algorithm = Probs(game, settings)
         self.checkpoints = Checkpoints(run.checkpoints_folder, settings.keep_checkpoints)
@@ -89,6 +102,7 @@ class _Training:
             opponents, anchors = self._anchors()
             while self.done < self.until and not self._out_of_time():
                 self._iterate(opponents, anchors)
+                self.ask_for_interrupt()
         except KeyboardInterrupt:
             interrupted = True
         if self.saved != self.done:
@@ -97,7 +111,7 @@ class _Training:
         return Outcome(self.run, self.game, self.done, self._seconds(), self.rating, interrupted)
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
-        state, record = self.algorithm.iterate(self.state, self.done, self.key, self.report.phase)
+        state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
         last = done == self.until or self._out_of_time()
@@ -118,6 +132,10 @@ class _Training:
             self._save()
         self.report.iteration(record)
         self._plot()
+
+    def _phase(self, name: str, done: int, total: int) -> None:
+        self.ask_for_interrupt()
+        self.report.phase(name, done, total)
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
@@ -182,7 +200,7 @@ class _Training:
         return opponents, elo
 
     def _measuring(self, done: int, total: int) -> None:
-        self.report.phase("measuring opponents", done, total)
+        self._phase("measuring opponents", done, total)
 
     def _rate(
         self, state: ProbsState, done: int, opponents: Sequence[Player], anchors: dict[str, float]
@@ -190,7 +208,7 @@ class _Training:
         player = SearchPlayer("probs", self.game, OneLook(), self.algorithm.evaluator(state))
         rating, battles = rate_against_anchors(
             self.game, player, opponents, anchors, self.settings.rate_games, self.seed + done,
-            lambda _, done, total: self.report.phase("rating", done, total),
+            lambda _, done, total: self._phase("rating", done, total),
         )  # fmt: skip
         scores = {name: battle.score for name, battle in battles.items()}
         return {"elo": rating.elo, "low": rating.low, "high": rating.high, "scores": scores}

@@ -1,0 +1,62 @@
+"""Ctrl-C in long work: held back where something must not be left half done, and never lost."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C until the block is done. Only the main thread hears of it anyway."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[Any] = []
+    usual = signal.signal(signal.SIGINT, lambda *_: heard.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if heard:
+        raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def heeding_interrupts() -> Iterator[Callable[[], None]]:
+    """Remember every Ctrl-C within the block; what is yielded raises KeyboardInterrupt if there was one.
+
+    An interrupt is raised at once too. But where it meets a callback of the garbage collector, as JAX has one, or a
+    destructor, Python only prints it and goes on; so long work asks again now and then.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield lambda: None
+        return
+    heard: list[bool] = []
+    usual_hook = sys.unraisablehook
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(True)
+        usual(number, frame)
+
+    def lose_no_interrupt(unraisable: Any) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            usual_hook(unraisable)
+
+    def ask() -> None:
+        if heard:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, hear)
+    sys.unraisablehook = lose_no_interrupt
+    try:
+        yield ask
+    finally:
+        sys.unraisablehook = usual_hook
+        signal.signal(signal.SIGINT, usual)
