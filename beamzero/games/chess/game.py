@@ -264,8 +264,10 @@ class _AnyChess(Game):
 
     @_compiled
     def noisy(self, state: ChessState, action: Array) -> Array:
-        """Captures, and pawns that become queens."""
-        return is_noisy(self.variant, self._position(state), self.variant.read_action(action))
+        """Captures, but those of what is defended by what is worth more; and pawns that become queens."""
+        position = self._position(state)
+        attacked = self.variant.threats(position).attacked
+        return is_noisy(self.variant, position, attacked, self.variant.read_action(action))
 
     def must_answer(self, state: ChessState) -> Array:
         return state.check

@@ -35,10 +35,16 @@ CAPTURE, THREAT, QUIET = 128, 64, 32
 """Captures and new queens have at least this order, and so on down; of quiet moves those that go forward have more."""
 
 
-def is_noisy(variant: Variant, position: Position, move: Move) -> Array:
-    """bool: whether something is taken, in passing too, or a pawn becomes a queen."""
+def is_noisy(variant: Variant, position: Position, attacked: Bits, move: Move) -> Array:
+    """bool: whether a pawn becomes a queen, or something is taken, in passing too, at no loss as it seems.
+
+    A search that follows every capture spends four times the positions, most on pieces that take what is defended and
+    worth less, for the same value.
+    """
     piece = _kind_at(position, move.origin)
-    return (_victim(position, move, piece) > 0) | _makes_queen(variant, move, piece)
+    victim = _victim(position, move, piece)
+    pays = (victim > 0) & ~_loses(piece, victim, attacked, move)
+    return pays | _makes_queen(variant, move, piece)
 
 
 def find_order(variant: Variant, position: Position, attacked: Bits, move: Move) -> Array:
@@ -49,11 +55,9 @@ def find_order(variant: Variant, position: Position, attacked: Bits, move: Move)
     there is defended.
     """
     piece = _kind_at(position, move.origin)
-    rank, gain = _rank(piece), _victim(position, move, piece)
-    gain += jnp.where(_makes_queen(variant, move, piece), 4, 0)
-    even = gain + jnp.where(gain == _RANKS[KNIGHT], 1, 0)  # A bishop for a knight costs nothing.
-    losing = (rank > even) & attacked.has(move.target)
-    capture = CAPTURE + jnp.where(losing, 5 * gain, 10 * gain + 24) + 6 - rank
+    gain = _victim(position, move, piece) + jnp.where(_makes_queen(variant, move, piece), 4, 0)
+    weight = jnp.where(_loses(piece, gain, attacked, move), 5 * gain, 10 * gain + 24)
+    capture = CAPTURE + weight + 6 - _rank(piece)
 
     threatens = jnp.bool_(False)
     for kind, squares in once(_posts(variant, position, attacked)).items():
@@ -80,6 +84,12 @@ def _victim(position: Position, move: Move, piece: Array) -> Array:
     taken = jnp.where(position.enemy.has(move.target), _rank(_kind_at(position, move.target)), 0)
     passing = (piece == PAWN) & position.passed.has(move.target)
     return jnp.where(passing, _RANKS[PAWN], taken)
+
+
+def _loses(piece: Array, gain: Array, attacked: Bits, move: Move) -> Array:
+    """bool: whether a piece goes to a defended square for what is worth less. A bishop for a knight costs nothing."""
+    even = gain + jnp.where(gain == _RANKS[KNIGHT], 1, 0)
+    return (_rank(piece) > even) & attacked.has(move.target)
 
 
 def _makes_queen(variant: Variant, move: Move, piece: Array) -> Array:
