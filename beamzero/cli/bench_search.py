@@ -13,6 +13,7 @@ from jax import Array
 
 from beamzero.arena.battle import battle
 from beamzero.cli.timing import Row, seconds_of
+from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import Player, make_player
 from beamzero.players.analysis import step
@@ -36,10 +37,10 @@ class _Middle(NamedTuple):
 
 
 _MIDDLES = (
-    _Middle("connect_four", "d,d,d,d,e,c,c,e", 10),
-    _Middle("kalah", "3,6,2,5,1,4", 10),
-    _Middle("othello", "d3,c5,f6,f5,e6,e3,c3,d2", 7),
-    _Middle("chess6x6", "", 5),
+    _Middle("connect_four", "d,d,d,d,c,b,f,e,e,e", 10),
+    _Middle("kalah", "1,4,3,2,2,5,5,6", 10),
+    _Middle("othello", "e6,f4,d3,c4,c3,d6,e3,c2,b5,c5,c6,e2,b6,f3,g4,g5,g3,f5,d2,h4,b4,b3,f1,d1", 7),
+    _Middle("chess6x6", "d3,d4,c3,Nd5,Nc2,f3,e4,dxe3,Nxe3,c4,Qd2,Nef4", 5),
     _Middle("chess", "e4,e5,Nf3,Nc6,Bc4,Bc5,c3,Nf6,d3,d6,O-O,O-O,Nbd2,a6,Bb3,Ba7", 4, QUIET_PLIES),
 )
 
@@ -50,6 +51,11 @@ def bench_search(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
     Depths are those finished within a second. `quiet` marks a search that goes on until the position is quiet.
     """
     chosen = [make_game(text).name for text in games]
+    for name in chosen:
+        if all(name != middle.game for middle in _MIDDLES):
+            raise BadInput(
+                f"there is no benchmark of the search in {name}: choose from {', '.join(m.game for m in _MIDDLES)}"
+            )
     if not chosen or "connect_four" in chosen:
         yield from _connect_four("pyspiel" in peers)
     for middle in _MIDDLES:
@@ -59,9 +65,9 @@ def bench_search(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
         yield _lockstep()
 
 
-def _connect_four(peer: bool) -> Iterator[Row]:
+def _connect_four(peer: bool, depth: int = 10, ordered_depth: int = 8) -> Iterator[Row]:
     """From the empty board, with nothing known about positions that are not over, as the peer's default."""
-    game, depth = make_game("connect_four"), 10
+    game = make_game("connect_four")
     evaluator, root = zero_evaluator(game), game.init(jax.random.key(0))
     best = AlphaBeta(depth=depth, entries=_ENTRIES)
     last = _search(game, evaluator, best, root)
@@ -79,12 +85,11 @@ def _connect_four(peer: bool) -> Iterator[Row]:
             f"connect_four depth {depth}, the same value", "searches/s", 1 / ours, 1 / seconds, "pyspiel alpha-beta"
         )
     features = feature_evaluator(game)
-    depth = 8
     with_order, without = (
-        _search(game, features, AlphaBeta(depth=depth, order=order, entries=0, deepen=False), root).nodes
+        _search(game, features, AlphaBeta(depth=ordered_depth, order=order, entries=0, deepen=False), root).nodes
         for order in (True, False)
     )
-    yield Row(f"connect_four depth {depth}, ordered", "positions", with_order, without, "not ordered")
+    yield Row(f"connect_four depth {ordered_depth}, ordered", "positions", with_order, without, "not ordered")
 
 
 def _search(game: Game, evaluator: Evaluator, settings: AlphaBeta, root: State) -> Depth:
@@ -129,9 +134,9 @@ def _in_a_second(middle: _Middle) -> Iterator[Row]:
         yield Row(f"{middle.game} quiet, depth 6", "seconds", time.perf_counter() - start)
 
 
-def _lockstep() -> Row:
-    """256 games against a random player, all moves of a turn at once, half of them on either side."""
-    game, games, depth = make_game("connect_four"), 256, 4
+def _lockstep(games: int = 256, depth: int = 4) -> Row:
+    """Games against a random player, all moves of a turn at once, half of them on either side."""
+    game = make_game("connect_four")
     random = make_player("random", game)
     counting = _Counting(game, AlphaBeta(depth=depth), feature_evaluator(game), games // 2)
     battle(game, counting, random, games, seed=1)  # compiles

@@ -54,12 +54,12 @@ def battle_command(
             lambda done, total: update(f"{agent} v {opponent}", done, total),
         )
     if json:
-        return print_json(_battle_json(played))
-    _show_battle(played)
+        return print_json(battle_json(played))
+    show_battle(played)
     return None
 
 
-def _battle_json(played: Battle) -> dict[str, Any]:
+def battle_json(played: Battle) -> dict[str, Any]:
     by_side = {name: vars(played.tally(side)) for side, name in enumerate(("first", "second"))}
     return {
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
@@ -68,7 +68,7 @@ def _battle_json(played: Battle) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show_battle(played: Battle) -> None:
+def show_battle(played: Battle) -> None:
     table = Table(box=None, header_style="bold")
     for title in (played.agents[0], "wins", "draws", "losses", "score"):
         table.add_column(title, justify="left" if title == played.agents[0] else "right")

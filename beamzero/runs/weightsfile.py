@@ -16,7 +16,7 @@ from typing import Any
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
-from beamzero.runs.files import reason, write_atomically, writing
+from beamzero.runs.files import reason, temporary_beside, write_atomically, writing
 
 FORMAT = "beamzero-weights-1"
 
@@ -48,6 +48,10 @@ def check_weights_path(path: str | os.PathLike[str]) -> None:
         raise BadInput(f"{path} is a folder, but weights are one file")
     if not path.parent.is_dir():
         raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
+    probe = temporary_beside(path)
+    with writing(str(path), otherwise=BadInput):
+        probe.touch()
+        probe.unlink()
 
 
 def save_weights(path: str | os.PathLike[str], weights: Weights) -> None:

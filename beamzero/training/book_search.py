@@ -70,7 +70,9 @@ def search_book(
     whole = 0
     for ply in range(plan.plies):
         if ply:
-            level = _next_level(game, player, plan, level, entries, ply - 1, followed)
+            level = _next_level(game, player, plan, level, entries, ply - 1, followed, clock)
+            if clock.is_over:
+                break
         if not level.keys.size:
             whole = plan.plies  # every game is over by then
             break
@@ -78,8 +80,6 @@ def search_book(
         if not _answer(game, player, level, entries, jax.random.fold_in(key, ply), clock, tell):
             break
         whole = ply + 1
-        if clock.is_over:
-            break
     about = {"from": "search", "agent": player.name, "seed": seed, **dataclasses.asdict(plan), "whole_plies": whole}
     return make_book(game, entries, about)
 
@@ -145,13 +145,15 @@ def _next_level(
     entries: dict[int, Entry],
     ply: int,
     followed: dict[int, int],
+    clock: Clock,
 ) -> _Level:
     """The positions one ply on that belong into the book, or are on the way to some that do.
 
     `followed` says of each position so far which sides have followed the book to it. One that is reached again, as in
-    Kalah after more moves or fewer, is taken up only for a side that had not reached it so.
+    Kalah after more moves or fewer, is taken up only for a side that had not reached it so. When the time is over, some
+    are missing.
     """
-    rows, actions, sides = _moves_to_follow(game, player, plan, level, entries, ply)
+    rows, actions, sides = _moves_to_follow(game, player, plan, level, entries, ply, clock)
     children = _in_batches(functools.partial(_step, game), (_take(level.states, rows), actions))
     seen = _in_batches(functools.partial(_look, game), children)
     keys = as_numbers(seen.key)
@@ -168,7 +170,7 @@ def _next_level(
 
 
 def _moves_to_follow(
-    game: Game, player: Player, plan: FromSearch, level: _Level, entries: dict[int, Entry], ply: int
+    game: Game, player: Player, plan: FromSearch, level: _Level, entries: dict[int, Entry], ply: int, clock: Clock
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """int32 [M] each: rows, actions to follow from there, and the sides that follow the book with them."""
     moves, listed = _in_batches(functools.partial(_moves, game), level.states)
@@ -178,7 +180,7 @@ def _moves_to_follow(
         book_moves = np.array([entries[key].move if key in entries else -1 for key in level.keys.tolist()], np.int32)
         folded = _in_batches(functools.partial(_fold_moves, game), level.states, moves)
         by_book = listed & (folded == book_moves[:, None])
-        replies = _best_replies(player, level, moves, listed, plan.replies) if plan.replies else listed
+        replies = _best_replies(player, level, moves, listed, plan.replies, clock) if plan.replies else listed
         own, other = 1 << level.player[:, None], 2 >> level.player[:, None]
         sides = (np.where(by_book, own, 0) | np.where(replies, other, 0)) & level.sides[:, None]
     rows, slots = np.nonzero(sides)
@@ -189,8 +191,10 @@ _SHORT_LOOK = 4
 """Plies of the search that puts the replies of the other side in order."""
 
 
-def _best_replies(player: Player, level: _Level, moves: np.ndarray, listed: np.ndarray, most: int) -> np.ndarray:
-    """bool [N, K]: the `most` best moves of each position."""
+def _best_replies(
+    player: Player, level: _Level, moves: np.ndarray, listed: np.ndarray, most: int, clock: Clock
+) -> np.ndarray:
+    """bool [N, K]: the `most` best moves where the other side has followed the book, until the time is over."""
     judge = player
     if isinstance(player, SearchPlayer | ClockedPlayer) and isinstance(player.search, AlphaBeta):
         depth = min(player.search.depth, _SHORT_LOOK)
@@ -201,9 +205,12 @@ def _best_replies(player: Player, level: _Level, moves: np.ndarray, listed: np.n
         return judge.think(_take(level.states, [row]), jax.random.key(0)).values
 
     best = np.zeros(listed.shape, bool)
-    for row, values in enumerate(_each(judge, think, range(len(level.keys)))):
+    rows = np.flatnonzero(level.sides >> (1 - level.player) & 1).tolist()
+    for row, values in zip(rows, _each(judge, think, rows)):
         worth = np.where(listed[row], np.asarray(values)[0, moves[row]], -np.inf)
         best[row, np.argsort(-worth, kind="stable")[:most]] = True
+        if clock.is_over:
+            break
     return best & listed
 
 

@@ -36,12 +36,12 @@ WITH_MEMORY = ("chess", "chess6x6")
 MOST_STATES = 3000
 
 
-@pytest.fixture(params=SPECS)
+@pytest.fixture(params=SPECS, scope="module")
 def game(request) -> Game:
     return make_game(request.param)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)  # The tests of one game follow each other.
 def play(game: Game) -> Games:
     """Random games, fewer where they are long or large."""
     number = int(np.clip(20_000_000 // (game.max_plies * np.prod(game.observation_shape)), 8, 256))
@@ -68,7 +68,7 @@ class Told(NamedTuple):
     order: Array  # int32 [K]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)
 def told(game: Game) -> Told:
     """Of the states at `places`."""
 

@@ -26,8 +26,8 @@ class Shape(NamedTuple):
 
 
 NARROW = Shape(actions=5, moves=4)
-WIDE = Shape(actions=60, moves=50)
-"""Most nodes have a few moves, some have all 50: more than a search makes at a time."""
+WIDE = Shape(actions=80, moves=70)
+"""Most nodes have a few moves, some have all 70: more than a search makes at a time."""
 
 
 class Graph(NamedTuple):

@@ -145,7 +145,7 @@ class _Facts(NamedTuple):
     value: Array
 
 
-@functools.partial(jax.jit, static_argnums=0, compiler_options=QUICK)
+@functools.partial(jax.jit, static_argnums=0)
 def _facts(game: Game, evaluator: Evaluator, states: State) -> _Facts:
     def one(state: State) -> tuple[Array, ...]:
         moves, count = game.moves(state)

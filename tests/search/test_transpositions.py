@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from beamzero.games import make_game
 from beamzero.search import transpositions as table
 from beamzero.search.alphabeta import AlphaBeta
-from tests.search.graphs import NARROW, ROOTS, GraphRules, draw
-from tests.search.plain import MILLION, WON, Minimax, mixed_evaluator, random_positions, rows, solve
-from tests.search.test_alphabeta import SEEDS, assert_found, search_graphs
+from tests.search.agreement import assert_graphs_are_searched_as_by_minimax
+from tests.search.graphs import NARROW, draw
+from tests.search.plain import MILLION, WON, mixed_evaluator, random_positions, rows, solve
 
 KEY = jax.random.key(0)
 WORDS = st.integers(0, 2**32 - 1)
@@ -77,14 +77,10 @@ def test_every_key_has_a_place_before_the_last_row(lo, hi, power):
 
 @pytest.mark.parametrize("entries", [1, 2, 4, 64])
 @settings(max_examples=10)
-@given(seed=SEEDS)
+@given(seed=WORDS)
 def test_graphs_are_searched_as_by_minimax_with_a_table_of_any_size(entries, seed):
     """Positions come again at other depths and distances, and the table is full of those of other graphs."""
-    search, graph = AlphaBeta(5, entries=entries, quiet=1), draw(seed)
-    minimax = Minimax(GraphRules(graph), search.quiet)
-    found = jax.device_get(search_graphs(search, NARROW, graph))
-    for row, depth in np.ndindex(*found.depth.shape):
-        assert_found(search, jax.tree.map(lambda x: x[row, depth], found), minimax, int(ROOTS.node[row]))
+    assert_graphs_are_searched_as_by_minimax(AlphaBeta(5, entries=entries, quiet=1), draw(seed), NARROW)
 
 
 @pytest.mark.parametrize(
@@ -133,18 +129,23 @@ def test_a_win_that_is_remembered_keeps_its_distance():
 
 
 def test_rows_of_a_batch_do_not_change_one_another():
-    """What one leaves in the table may change the order in which another looks at moves, but nothing of their worth."""
+    """What one leaves in the table may change the order in which another looks at moves, but nothing of their worth.
+
+    Some rows are over, as those are that fill up a batch; what is found there does not matter.
+    """
     game, number = make_game("kalah"), 40
     search, evaluator = AlphaBeta(4, entries=2**6, quiet=2, every_move=True), mixed_evaluator(game, 2)
     states = random_positions(game, number, seed=3)
+    over = np.arange(number) % 9 == 4
+    states = states._replace(pits=np.where((over[:, None] & [True, False])[..., None], np.uint8(0), states.pits))
     together, result = jax.device_get(solve(search, game, evaluator, states, KEY))
     backwards = jax.device_get(solve(search, game, evaluator, rows(states, slice(None, None, -1)), KEY)[0])
     alone = [jax.device_get(solve(search, game, evaluator, rows(states, [i]), KEY)[0]) for i in range(number)]
     for field in ("depth", "worth", "complete", "moves", "moves_complete"):
         mixed, turned = getattr(together, field), getattr(backwards, field)[::-1]
         lone = np.concatenate([getattr(one, field) for one in alone])
-        assert (mixed == lone).all() and (mixed == turned).all(), field
-    assert (result.value == np.clip(together.worth / np.float32(MILLION), -1, 1)).all()
+        assert (mixed == lone)[~over].all() and (mixed == turned)[~over].all(), field
+    assert (result.value == np.clip(together.worth / np.float32(MILLION), -1, 1))[~over].all()
 
 
 def test_the_table_saves_work():

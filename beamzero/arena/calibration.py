@@ -1,0 +1,111 @@
+"""Whether an evaluation keeps its word: how often positions are won, by what it says of them."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from beamzero.arena.intervals import Interval
+from beamzero.arena.plot import BLUE, GREY, STYLE
+from beamzero.errors import BadInput
+from beamzero.runs.files import write_atomically, writing
+
+EDGES = (-4.0, -2.0, -0.5, 0.5, 2.0, 4.0)
+"""In points; between them lie positions about three points behind, one behind, even, one ahead and three ahead."""
+
+_Z = 1.959964  # of a 95% interval
+
+
+class Bin(NamedTuple):
+    """Positions that are evaluated alike, and how often they were won."""
+
+    low: float
+    high: float
+    positions: int
+    games: int
+    mean: float
+    """Of the evaluations, in points."""
+    chance: float
+    """Of winning, a draw half a win; a game counts once, however many of its positions are here. NaN where none is."""
+    interval: Interval
+
+
+def calibrate(points: np.ndarray, result: np.ndarray, game: np.ndarray, edges: Sequence[float] = EDGES) -> list[Bin]:
+    """A bin for each range of `points` [N], with the mean `result` [N], 0 to 1, by the number of the `game` [N].
+
+    Positions of one game share its end, so they are averaged before games are.
+    """
+    place = np.searchsorted(np.asarray(edges), points, side="right")
+    bounds = [-math.inf, *edges, math.inf]
+    bins = []
+    for number, (low, high) in enumerate(itertools.pairwise(bounds)):
+        here = place == number
+        by_game = _mean_by_game(result[here], game[here])
+        chance = float(np.mean(by_game)) if by_game.size else math.nan
+        mean = float(np.mean(points[here])) if by_game.size else math.nan
+        interval = wilson(chance, by_game.size)
+        bins.append(Bin(low, high, int(here.sum()), by_game.size, mean, chance, interval))
+    return bins
+
+
+def _mean_by_game(result: np.ndarray, game: np.ndarray) -> np.ndarray:
+    _, number = np.unique(game, return_inverse=True)
+    return np.bincount(number, result) / np.bincount(number)
+
+
+def wilson(chance: float, games: int) -> Interval:
+    """Wilson's 95% interval of a mean of results between 0 and 1; they vary at most as wins and losses do."""
+    if not games:
+        return Interval(0.0, 1.0)
+    middle = (chance + _Z**2 / (2 * games)) / (1 + _Z**2 / games)
+    half = _Z / (1 + _Z**2 / games) * math.sqrt(chance * (1 - chance) / games + (_Z / (2 * games)) ** 2)
+    return Interval(max(0.0, min(middle - half, chance)), min(1.0, max(middle + half, chance)))
+
+
+def bin_of(bins: Sequence[Bin], points: float) -> Bin:
+    """The bin that holds positions with this evaluation."""
+    return next(b for b in bins if b.low <= points < b.high)
+
+
+def grows(bins: Sequence[Bin]) -> bool:
+    """Whether every bin that has games was won more often than the one below it."""
+    chances = [b.chance for b in bins if b.games]
+    return len(chances) > 1 and all(low < high for low, high in itertools.pairwise(chances))
+
+
+def draw_calibration(path: str | os.PathLike[str], bins: Sequence[Bin], point: float, tempo: float, title: str) -> None:
+    """Write a PNG: the measured chance with its interval by evaluation, and what the evaluation promises.
+
+    A point adds `point` to the logarithm of the odds, and the right to move `tempo`. The file appears whole or not at
+    all.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    seen = [b for b in bins if b.games]
+    if not seen:
+        raise BadInput("there is no position to draw")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.8), dpi=150, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        across = np.linspace(min(b.mean for b in seen) - 1, max(b.mean for b in seen) + 1, 200)
+        axes.plot(across, 1 / (1 + np.exp(-point * across - tempo)), color=GREY, linestyle="--", label="fitted")
+        chance = np.array([b.chance for b in seen])
+        below_and_above = np.abs(np.array([b.interval for b in seen]).T - chance[None])
+        dots: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "none", "capsize": 3}
+        axes.errorbar([b.mean for b in seen], chance, below_and_above, **dots, label="measured, 95% interval")
+        axes.set(xlabel="evaluation in points", ylabel="chance of winning", ylim=(0, 1))
+        axes.legend(loc="upper left")
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png")
+    with writing(str(path), otherwise=BadInput):
+        write_atomically(path, picture.getvalue())
