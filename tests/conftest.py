@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A shell that is not interactive starts background jobs with Ctrl-C switched off, and every process hands that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # JAX reads these when it is first imported. As environment variables they reach test workers and subprocesses alike.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")

@@ -69,7 +69,7 @@ def _connect_four(peer: bool, depth: int = 10, ordered_depth: int = 8) -> Iterat
     """From the empty board, with nothing known about positions that are not over, as the peer's default."""
     game = make_game("connect_four")
     evaluator, root = zero_evaluator(game), game.init(jax.random.key(0))
-    best = AlphaBeta(depth=depth, entries=_ENTRIES)
+    best = AlphaBeta(depth=depth, entries=2**16, deepen=False)
     last = _search(game, evaluator, best, root)
     plain = AlphaBeta(depth=depth, order=False, entries=0, deepen=False)
     nodes = _search(game, evaluator, plain, root).nodes
@@ -78,7 +78,8 @@ def _connect_four(peer: bool, depth: int = 10, ordered_depth: int = 8) -> Iterat
     )
     yield Row(f"connect_four depth {depth}, plain alpha-beta", "positions/s", nodes / plainly)
     if peer:
-        seconds, value = _open_spiel(depth)
+        times, values = zip(*(_open_spiel(depth) for _ in range(3)), strict=True)
+        seconds, value = min(times), values[0]
         if value != last.value:
             raise AssertionError(f"OpenSpiel values the position at {value}, this search at {last.value}")
         yield Row(

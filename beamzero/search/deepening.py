@@ -21,6 +21,12 @@ from beamzero.search.evaluator import Evaluator
 _SLICE_SECONDS = 0.02
 """After about so long the clock is looked at."""
 
+_FIRST_SLICE = 32
+"""Nodes that are expanded before the clock is looked at for the first time."""
+
+_SLICE_WITHOUT_CLOCK = 4096
+"""Where nobody waits, only Ctrl-C asks for slices."""
+
 
 class Depth(NamedTuple):
     """What the search of one depth found."""
@@ -59,7 +65,7 @@ def deepen(
     progress = jax.block_until_ready(_advance(game, settings, evaluator, progress, jnp.int32(0)))
     _is_done(game, settings, progress)
     began = previous = time.monotonic()
-    expansions, nodes, depth = 32, 0, 0
+    expansions, nodes, depth = _FIRST_SLICE if seconds else _SLICE_WITHOUT_CLOCK, 0, 0
     while True:
         before = time.monotonic()
         progress = _advance(game, settings, evaluator, progress, jnp.int32(expansions))
@@ -72,7 +78,7 @@ def deepen(
         if whole and now - before < _SLICE_SECONDS:
             expansions = min(2 * expansions, 2**24)
         elif now - before > 2 * _SLICE_SECONDS:
-            expansions = max(32, expansions // 2)
+            expansions = max(_FIRST_SLICE, expansions // 2)
         if depth and (bool(_is_done(game, settings, progress)) or (seconds and now - began >= seconds)):
             return
 
