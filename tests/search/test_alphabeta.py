@@ -75,4 +75,10 @@ EVERY_MOVE = AlphaBeta(quiet=1, order=False, entries=4096, deepen=False, every_m
 
 @pytest.mark.parametrize("name", SMALL)
 def test_games_are_searched_as_by_minimax(name):
-    assert_games_are_searched_as_by_minimax(make_game(name), DEPTHS.get(name, 2), 100, MINIMAX, ALPHABETA, EVERY_MOVE)
+    """With random numbers as evaluations, and with the game's own."""
+    game, number = make_game(name), 30 if name == "checkers" else 60
+    assert_games_are_searched_as_by_minimax(game, DEPTHS.get(name, 2), number, MINIMAX, ALPHABETA)
+
+
+def test_every_move_of_a_game_can_be_valued_as_by_minimax():
+    assert_games_are_searched_as_by_minimax(make_game("kalah"), 3, 60, EVERY_MOVE)

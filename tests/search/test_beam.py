@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import NamedTuple
 
 import jax
@@ -248,8 +249,13 @@ def test_nets_run_on_real_children_alone_in_whole_chunks():
 ROWS = 16
 
 
-@pytest.mark.parametrize("search", [BeamSearch(40, 99), BeamSearch(20, 2), BeamSearch(20, 3, strict=True)], ids=str)
-@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "othello:size=6"])
+SMALL = "tic_tac_toe", "connect_four:rows=4,columns=4,length=3"
+SEARCHES = BeamSearch(40, 99), BeamSearch(20, 2), BeamSearch(20, 3, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "search"), [*itertools.product(SMALL, SEARCHES), ("othello:size=6", BeamSearch(40, 99))], ids=str
+)
 def test_games_are_searched_as_the_paper_says(name, search):
     game = make_game(name)
     for seed in (1, 2):
@@ -287,7 +293,7 @@ def test_the_whole_search_is_one_call():
 
 def test_othello_is_wide_and_the_others_are_not():
     """So that both ways of making children are held against the paper on real games."""
-    names = ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "othello:size=6"]
+    names = [*SMALL, "othello:size=6"]
     assert [is_narrow(make_game(name)) for name in names] == [True, True, False]
 
 

@@ -14,12 +14,14 @@ import pytest
 from beamzero.games import State, make_game
 from beamzero.search.alphabeta import AlphaBeta, Found
 from beamzero.search.deepening import Depth, deepen
+from beamzero.search.evaluator import Evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.negamax import Memory
 from tests.search.agreement import assert_games_are_searched_as_by_minimax
-from tests.search.plain import QUICK, Lines, Minimax
+from tests.search.plain import QUICK, Lines, Minimax, mixed_evaluator
 
-CHESS = make_game("chess")
+CHESS, SMALL = make_game("chess"), make_game("chess6x6")
+"""The small one has the same rules of repetition and fifty moves, and compiles sooner."""
 FEATURES = feature_evaluator(CHESS)
 FIXED = AlphaBeta(8, entries=0)
 QUIET = AlphaBeta(8, quiet=4, entries=2**12)
@@ -35,9 +37,8 @@ def best_move(settings: AlphaBeta, fen: str, depth: int) -> str:
     return CHESS.action_name(state, search(settings, state, depth).line[0])
 
 
-@pytest.mark.parametrize(("name", "depth"), [("chess6x6", 2), ("chess", 1)])
-def test_chess_is_searched_as_by_minimax(name, depth):
-    assert_games_are_searched_as_by_minimax(make_game(name), depth, 8, AlphaBeta(quiet=2, entries=64))
+def test_chess_is_searched_as_by_minimax():
+    assert_games_are_searched_as_by_minimax(SMALL, 2, 6, AlphaBeta(quiet=2, entries=64))
 
 
 # --- mates -----------------------------------------------------------------------------------------------------------
@@ -105,38 +106,34 @@ def test_a_side_that_is_mated_puts_it_off():
 
 
 def play(fen: str, *moves: str) -> State:
-    state = CHESS.read_position(fen)
+    state = SMALL.read_position(fen)
     for move in moves:
-        state = CHESS.step(state, CHESS.parse_action(state, move))
+        state = SMALL.step(state, SMALL.parse_action(state, move))
     return state
 
 
-def stack(states: list[State]) -> State:
-    return jax.tree.map(lambda *x: np.stack(x), *states)
-
-
-SHUFFLE = ("Rb1", "Kg7", "Ra1", "Kh7")
-ROOK, DEPTH = "8/7k/8/8/8/4p3/8/R5K1 w - - 0 1", 3
+SHUFFLE = ("Rb1", "Kf5", "Ra1", "Kf6")
+ROOK, DEPTH = "5k/6/6/3p2/6/R4K w - - 0 1", 3
 
 
 def near_a_draw() -> list[State]:
     """A rook goes there and back, until all has been there twice; and positions where few moves are left."""
     moves = SHUFFLE * 2
     shuffled = [play(ROOK, *moves[:plies]) for plies in range(len(moves))]
-    clocks = [CHESS.read_position(ROOK.replace(" 0 1", f" {clock} 80")) for clock in (95, 97, 98, 99)]
+    clocks = [SMALL.read_position(ROOK.replace(" 0 1", f" {clock} 80")) for clock in (95, 97, 98, 99)]
     return [*shuffled, *clocks]
 
 
 def test_near_a_draw_by_repetition_or_fifty_moves_the_table_changes_nothing():
     """One table serves them all, so that it holds the same board with other pasts and other counts."""
-    states = near_a_draw()
-    lines = Lines(CHESS, FEATURES, stack(states), DEPTH, QUIET.quiet)
+    states, evaluator = near_a_draw(), mixed_evaluator(SMALL, 0)
+    lines = Lines(SMALL, evaluator, jax.tree.map(lambda *x: np.stack(x), *states), DEPTH, QUIET.quiet)
     minimax = Minimax(lines, QUIET.quiet)
-    memory = jax.jit(lambda: QUIET.new_memory(CHESS, FEATURES))()
+    memory = jax.jit(lambda: QUIET.new_memory(SMALL, evaluator))()
     for _ in range(2):  # the second time all of it is remembered
         for root, state in enumerate(states):
             truth = minimax.outlook(root, DEPTH)
-            found, memory = search_on(state, memory)
+            found, memory = search_on(evaluator, state, memory)
             assert abs(int(found.worth) - truth.worth) <= 4, root
             assert abs(minimax.moves(root, DEPTH)[int(found.line[0])].worth - truth.worth) <= 8
     once, twice, last = (minimax.outlook(root, DEPTH).worth for root in (3, 7, len(states) - 1))
@@ -145,13 +142,13 @@ def test_near_a_draw_by_repetition_or_fifty_moves_the_table_changes_nothing():
 
 
 @functools.partial(jax.jit, compiler_options=QUICK)
-def search_on(state: State, memory: Memory) -> tuple[Found, Memory]:
+def search_on(evaluator: Evaluator, state: State, memory: Memory) -> tuple[Found, Memory]:
     """What is found DEPTH plies deep with what was remembered before, and what is remembered then."""
     progress = jax.lax.fori_loop(
         0,
         DEPTH,
-        lambda _, progress: QUIET.advance(CHESS, FEATURES, progress, jnp.int32(2**30)),
-        QUIET.start(CHESS, FEATURES, state, memory),
+        lambda _, progress: QUIET.advance(SMALL, evaluator, progress, jnp.int32(2**30)),
+        QUIET.start(SMALL, evaluator, state, memory),
     )
     return progress.found, progress.search.memory
 

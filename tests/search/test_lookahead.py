@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -70,8 +71,10 @@ def assert_same(result, row: int, rules: Rules, position, depth: int) -> None:
     assert result.nodes[row] == positions_seen(rules, position, depth)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "othello:size=6"])
+SMALL = "tic_tac_toe", "connect_four:rows=4,columns=4,length=3"
+
+
+@pytest.mark.parametrize(("name", "depth"), [*itertools.product(SMALL, [1, 2, 3]), ("othello:size=6", 2)])
 def test_games_are_searched_to_the_depth(name, depth):
     game = make_game(name)
     rules = GameRules(game, zero_evaluator(game))
