@@ -29,9 +29,9 @@ from beamzero.search.deepening import deepen
 from beamzero.search.features import feature_evaluator
 
 _SEARCHES = {
-    "minimax": AlphaBeta(prune=False, order=False, entries=0, deepen=False),
-    "alpha-beta, moves as they come": AlphaBeta(order=False, entries=0, deepen=False),
-    "alpha-beta, likely moves first": AlphaBeta(entries=0, deepen=False),
+    "minimax": AlphaBeta(prune=False, order=False, entries=0),
+    "alpha-beta, moves as they come": AlphaBeta(order=False, entries=0),
+    "alpha-beta, likely moves first": AlphaBeta(entries=0),
     "and table, deepening": AlphaBeta(entries=2**20),
 }
 _COLOURS = dict(zip(_SEARCHES, (GREY, ORANGE, BLUE, GREEN), strict=True))
@@ -55,20 +55,17 @@ def main() -> None:
 
 
 def count(game: Game, state: State, deepest: int) -> dict[str, list[int]]:
-    """For each search the positions it looks at to reach depth 1, 2 and so on, those of shallower searches included."""
+    """For each search the positions it looks at to reach depth 1, 2 and so on."""
     evaluator = feature_evaluator(game)
     found: dict[str, list[int]] = {}
     for name, settings in _SEARCHES.items():
-        found[name] = []
-        if settings.deepen:
-            steps = list(deepen(game, evaluator, dataclasses.replace(settings, depth=deepest), state))
-            found[name] = np.cumsum([step.nodes for step in steps]).tolist()
-            continue
-        for depth in range(1, deepest + 1):
-            (step,) = deepen(game, evaluator, dataclasses.replace(settings, depth=depth), state)
-            found[name].append(step.nodes)
-            if step.nodes * (step.nodes / max(1, found[name][-2]) if depth > 1 else 1) > _MOST:
+        each: list[int] = []
+        for step in deepen(game, evaluator, dataclasses.replace(settings, depth=deepest), state):
+            each.append(step.nodes)
+            if len(each) > 1 and step.nodes**2 / each[-2] > _MOST:
                 break
+        # Without a table a search learns nothing from shallower ones, so that these need not be counted.
+        found[name] = np.cumsum(each).tolist() if settings.entries else each
     return found
 
 

@@ -200,7 +200,7 @@ class Othello(Game):
 
     feature_names = othello_features.NAMES
     point_weights = othello_features.POINTS
-    point = 0.065
+    point = 0.325
 
     @functools.cached_property
     def _features(self) -> othello_features.Squares:

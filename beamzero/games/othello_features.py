@@ -19,7 +19,7 @@ NAMES = (
     "frontier discs",
     "discs",
 )
-POINTS = (20.0, 5.0, 8.0, 2.0, -5.0, -2.5, -1.0, 1.0)
+POINTS = (4.0, 1.0, 1.6, 0.4, -1.0, -0.5, -0.2, 0.2)
 
 
 class Squares:
