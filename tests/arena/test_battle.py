@@ -57,14 +57,14 @@ def test_a_battle_is_the_mirror_image_of_itself_with_the_names_swapped():
 
 
 def test_tallies_by_side_add_up():
-    played = battle(TIC_TAC_TOE, make_player("lookahead:1", TIC_TAC_TOE), make_player("random", TIC_TAC_TOE), games=100)
+    played = battle(TIC_TAC_TOE, make_player("lookahead:1", TIC_TAC_TOE), make_player("random", TIC_TAC_TOE), games=60)
     sides = [played.tally(side) for side in (0, 1)]
     whole = played.tally()
-    assert played.games == 100 and played.pair_scores.shape == (50, 2)
+    assert played.games == 60 and played.pair_scores.shape == (30, 2)
     for kind in ("wins", "draws", "losses"):
         assert sum(getattr(side, kind) for side in sides) == getattr(whole, kind)
-    assert whole.wins + whole.draws + whole.losses == 100
-    assert played.score == pytest.approx((whole.wins + whole.draws / 2) / 100)
+    assert whole.wins + whole.draws + whole.losses == 60
+    assert played.score == pytest.approx((whole.wins + whole.draws / 2) / 60)
     assert set(np.unique(played.pair_scores)) <= {0, 0.5, 1}
     assert played.interval.low < played.score < played.interval.high
     assert (played.game, played.agents) == ("tic_tac_toe", ("lookahead:1", "random"))
@@ -138,8 +138,8 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
 def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
     openings, found = draw_openings(TIC_TAC_TOE, 64, plies, jax.random.key(0), distinct=False)
     assert found == plies
-    stones = jax.vmap(lambda s: jnp.bitwise_count(s.stones).astype(jnp.int32))(openings)
-    assert (stones == jnp.array([(plies + 1) // 2, plies // 2])[None]).all()
+    stones = np.bitwise_count(np.asarray(openings.stones))
+    assert (stones == [(plies + 1) // 2, plies // 2]).all()
     assert not jax.vmap(TIC_TAC_TOE.over)(openings).any()
     if plies == 1:
         squares = np.bincount(np.log2(np.asarray(openings.stones[:, 0])).astype(int), minlength=9)
@@ -151,8 +151,8 @@ def test_for_deterministic_players_all_openings_differ():
     assert len(np.unique(_as_bytes(openings), axis=0)) == 100
     assert plies > 2, "after two plies there are only 49 positions"
     one, other = net_player(SMALL, 0), net_player(SMALL, 1)
-    played = battle(SMALL, one, other, games=40, random_plies=2)
-    assert played.openings == 20 and played.random_plies > 2
+    played = battle(SMALL, one, other, games=60, random_plies=2)
+    assert played.openings == 30 and played.random_plies > 2
 
 
 def test_a_game_that_has_too_few_openings_is_played_with_those_it_has():
@@ -164,9 +164,9 @@ def test_a_game_that_has_too_few_openings_is_played_with_those_it_has():
 
 
 def test_random_players_need_no_longer_openings():
-    random, fixed = make_player("random", CONNECT_FOUR), net_player(CONNECT_FOUR, 0)
-    played = battle(CONNECT_FOUR, random, fixed, games=200, random_plies=2)
-    assert played.random_plies == 2 and played.openings <= 49
+    random, fixed = make_player("random", SMALL), net_player(SMALL, 0)
+    played = battle(SMALL, random, fixed, games=60, random_plies=2)
+    assert played.random_plies == 2 and played.openings <= 16
 
 
 def test_no_random_plies_are_one_opening():

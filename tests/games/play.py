@@ -12,6 +12,27 @@ from jax import Array
 
 from beamzero.games import CHANCE, Game, State
 
+SPECS = [
+    "tic_tac_toe",
+    "connect_four",
+    "connect_four:rows=4,columns=5,length=3",
+    "connect_four:rows=9,columns=4",
+    "othello",
+    "othello:size=4",
+    "othello:size=6",
+    "checkers",
+    "checkers:draw_plies=70",
+    "kalah",
+    "kalah:houses=4,seeds=3,empty_capture=true",
+    "togyzkumalak:max_plies=160",
+    "chess6x6:max_plies=120",
+    "chess:max_plies=120",
+]
+"""Every game of `GAMES`, some on several boards, none so long that its states would not fit into memory.
+
+What holds of every game is checked on these, so that their programs are compiled once for all the tests.
+"""
+
 
 class Games(NamedTuple):
     """N random games, T plies of each, dice and cards counted as plies; a finished game stays as it is."""
@@ -95,6 +116,19 @@ def replay(game: Game, states: State, actions: Array) -> Facts:
     return jax.lax.scan(ply, states, actions)[1]
 
 
+def number_of_games(game: Game) -> int:
+    """128, or as many as fit into some 150 MB."""
+    seen = jax.eval_shape(lambda key: facts(game, game.init(key)), jax.random.key(0))
+    bytes_per_game = (game.max_plies + 1) * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen))
+    return int(np.clip(1.5e8 // bytes_per_game, 8, 128))
+
+
+@functools.lru_cache(maxsize=1)  # The tests of one game follow each other.
+def play(game: Game, seed: int = 1) -> Games:
+    """Random games, on the host."""
+    return jax.device_get(random_games(game, number_of_games(game), jax.random.key(seed)))
+
+
 def at(states: State, *index: Any) -> State:
     """The one state, or the states, at a place of stacked ones, on the host."""
     return jax.tree.map(lambda x: np.asarray(x)[index], states)
@@ -102,7 +136,7 @@ def at(states: State, *index: Any) -> State:
 
 def sample_states(game: Game, number: int, seed: int = 0) -> State:
     """Different states [number] that are not over, from all stages of random games, on the host."""
-    games = jax.device_get(random_games(game, max(64, number), jax.random.key(seed)))
+    games = play(game, seed)
     running = at(games.states, ~games.facts.over)
     order = np.random.default_rng(seed).permutation(len(jax.tree.leaves(running)[0]))
     rows = [b"".join(at(running, i)[f].tobytes() for f in range(len(running))) for i in order]

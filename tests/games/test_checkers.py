@@ -9,7 +9,8 @@ import pytest
 
 from beamzero.errors import BadInput
 from beamzero.games import draughts, make_game
-from tests.games.play import at, random_games, sample_states
+from tests.games.play import at, sample_states
+from tests.games.play import play as random_play
 
 GAME = make_game("checkers")
 STEP = jax.jit(GAME.step)
@@ -226,7 +227,7 @@ def test_both_sides_play_the_same_game():
 
 
 def test_moves_come_in_rising_order():
-    facts = jax.device_get(random_games(make_game("checkers:draw_plies=10"), 64, jax.random.key(0))).facts
+    facts = random_play(GAME).facts
     listed = np.arange(1, GAME.max_moves) < facts.count[..., None]
     assert (np.diff(facts.moves, axis=-1) > 0)[listed & ~facts.over[..., None]].all()
 

@@ -19,10 +19,10 @@ from beamzero.games.chess import notation
 from beamzero.games.chess.moves import DIAGONALS, DIRECTIONS, JUMPS, STRAIGHTS
 from beamzero.games.chess.order import CAPTURE, QUIET, THREAT
 from beamzero.games.chess.state import KEYS, Ending
-from tests.games.play import at
+from tests.games.play import at, play
 from tests.games.test_chess import ENDGAMES, HARD, python_chess_ending, to_action
 
-CHESS, SMALL = make_game("chess", history=1), make_game("chess6x6")
+CHESS, SMALL = make_game("chess"), make_game("chess6x6")
 MIDDLE = [
     "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
     "2rq1rk1/pp1bppbp/2np1np1/8/3NP3/1BN1BP2/PPPQ2PP/2KR3R w - - 0 12",
@@ -58,9 +58,8 @@ def played(start: str, seed: int, plies: int = 128) -> Played:
         legal.append(moves)
         actions.append(action)
         board.push(moves[action])
-    padded = np.zeros(plies, np.int32)
-    padded[: len(actions)] = actions
-    states = jax.device_get(_follow(CHESS, CHESS.read_position(start), padded))
+    then_nothing = np.pad(np.array(actions, np.int32), (0, plies - len(actions)))
+    states = jax.device_get(_follow(CHESS, CHESS.read_position(start), then_nothing))
     return Played(boards, legal, at(states, slice(len(boards))))
 
 
@@ -76,13 +75,17 @@ def _ask(game, hook, states, moves):
     return jax.vmap(lambda state, moves: jax.vmap(functools.partial(getattr(game, hook), state))(moves))(states, moves)
 
 
+def padded(states):
+    """128 states, whatever their number."""
+    return jax.tree.map(lambda x: np.concatenate([x, np.repeat(x[:1], 128 - len(x), axis=0)]), states)
+
+
 def ask_moves(hook: str, game_played: Played) -> list[dict[int, Any]]:
     """What chess says of every legal move in every position of a game, by action."""
     moves = np.zeros((128, CHESS.max_moves), np.int32)
     for row, legal in enumerate(game_played.legal):
         moves[row, : len(legal)] = list(legal)
-    states = jax.tree.map(lambda x: np.concatenate([x, np.repeat(x[:1], 128 - len(x), axis=0)]), game_played.states)
-    answers = np.asarray(_ask(CHESS, hook, states, moves))
+    answers = np.asarray(_ask(CHESS, hook, padded(game_played.states), moves))
     return [dict(zip(legal, answers[row].tolist(), strict=False)) for row, legal in enumerate(game_played.legal)]
 
 
@@ -148,24 +151,29 @@ def as_mover_sees(game, state) -> notation.Cells:
     return rows if int(state.ply) % 2 == 0 else [[letter.swapcase() for letter in row] for row in reversed(rows)]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _random_states(game, plies, keys):
-    def ply(state, draw):
-        return game.step(state, game.pick(state, draw)), state
-
-    return jax.vmap(lambda key: jax.lax.scan(ply, game.init(key), jax.random.uniform(key, (plies,)))[1])(keys)
+@functools.cache
+def all_random_states(game):
+    """States [N] of shorter games, of which the tests of every game have the program compiled."""
+    games = play(make_game(f"{game.name}:max_plies=120"))
+    return at(games.states, ~games.facts.over)
 
 
 def random_states(game, seed: int, number: int = 300) -> list:
     """States that are not over, from random games, of either side to move."""
-    states = jax.device_get(_random_states(game, 160, jax.random.split(jax.random.key(seed), 16)))
-    running = at(states, states.ending == 0)
+    running = all_random_states(game)
     chosen = np.random.default_rng(seed).choice(len(running.ply), number, replace=False)
     return [at(running, i) for i in chosen]
 
 
-def features(game, states: list) -> np.ndarray:
-    return np.asarray(jax.jit(jax.vmap(game.features))(jax.tree.map(lambda *x: np.stack(x), *states)))
+@functools.partial(jax.jit, static_argnums=0)
+def _features(game, states):
+    return jax.vmap(game.features)(states)
+
+
+def features(game, states: list, rows: int = 300) -> np.ndarray:
+    """Of up to `rows` states. Shapes are fixed."""
+    stacked = jax.tree.map(lambda *x: np.stack(x), *states, *[states[0]] * (rows - len(states)))
+    return np.asarray(_features(game, stacked))[: len(states)]
 
 
 @pytest.mark.parametrize("game", [CHESS, SMALL], ids=["chess", "chess6x6"])
@@ -431,12 +439,12 @@ def test_what_can_change_what_follows_is_in_the_key(first, second, same):
 
 
 def test_rules_that_are_switched_off_leave_the_key_alone():
-    free = make_game("chess", history=1, fifty_moves=False, threefold=False)
-    states = [free.read_position(f"{ROOKS} w - - {clock} 40") for clock in (0, 40, 77)]
+    free = make_game("chess6x6", history=1, threefold=False, fifty_moves=False, max_plies=230)
+    states = [free.read_position(f"r2k1r/pppppp/6/6/PPPPPP/R2K1R w - - {clock} 40") for clock in (0, 40, 77)]
     assert len({key(free, state) for state in states}) == 1
-    out_and_home = ("g1f3", "g8f6", "f3g1", "f6g8")
+    out_and_home = ("e1d3", "e6d4", "d3e1", "d4e6")
     assert key(free, after(free, *out_and_home)) == key(free, after(free))
-    endless = make_game("chess", history=1, fifty_moves=False)
+    endless = make_game("chess6x6", history=1, fifty_moves=False)
     assert key(endless, after(endless, *out_and_home)) != key(endless, after(endless))
 
 
@@ -468,7 +476,7 @@ def test_keys_are_equal_just_where_nothing_that_counts_differs():
     repeated = 0
     for game in all_played():
         since: dict[tuple, int] = {}
-        keys = np.asarray(_keys_of(CHESS, jax.tree.map(jnp.asarray, game.states))).tolist()
+        keys = np.asarray(_keys_of(CHESS, padded(game.states)))[: len(game.boards)].tolist()
         for board, (low, high) in zip(game.boards, keys, strict=True):
             if board.halfmove_clock == 0:
                 since = {}
@@ -486,8 +494,8 @@ def test_keys_are_equal_just_where_nothing_that_counts_differs():
 
 def test_a_hundred_plies_back_is_out_of_sight_where_there_is_no_rule_of_fifty_moves():
     """Then all positions in sight are in the key once they begin to drop out of it."""
-    game = make_game("chess", history=1, fifty_moves=False)
-    start = "k7/8/8/8/8/8/8/K6R w - - {} 1"
+    game = make_game("chess6x6", history=1, fifty_moves=False)
+    start = "k5/6/6/6/6/K4R w - - {} 1"
     near, far = KEYS - 64, KEYS - 65
     assert key(game, game.read_position(start.format(far))) == key(game, game.read_position(start.format(0)))
     assert key(game, game.read_position(start.format(near))) != key(game, game.read_position(start.format(0)))

@@ -214,7 +214,7 @@ def test_there_are_as_many_lines_of_play_as_by_hand(houses, seeds, empty_capture
 # --- how long a game can be ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("houses", [1, 2, 3, 6, 10])
+@pytest.mark.parametrize("houses", [1, 3, 6, 10])
 def test_every_move_loses_weight_so_that_max_plies_bounds_every_game(houses):
     """Of any position at all, with piles up to all 240 seeds, as the proof has it."""
     game = Kalah(houses=houses, seeds=12)
@@ -222,9 +222,12 @@ def test_every_move_loses_weight_so_that_max_plies_bounds_every_game(houses):
     shares = draw.dirichlet([0.1] * (2 * houses + 2), 30_000)
     pits = np.floor(shares * draw.integers(2, 241, (30_000, 1))).astype(np.uint8).reshape(-1, 2, houses + 1)
     states = KalahState(pits, np.zeros(len(pits), np.uint8))
-    actions = jax.vmap(game.pick)(states, draw.random(len(pits), np.float32))
-    after = jax.device_get(jax.vmap(game.step)(states, actions))
-    running = ~np.asarray(jax.vmap(game.over)(states))
+
+    @jax.jit
+    def move(states: KalahState, draws: jax.Array) -> tuple:
+        return jax.vmap(game.step)(states, jax.vmap(game.pick)(states, draws)), ~jax.vmap(game.over)(states)
+
+    after, running = jax.device_get(move(states, draw.random(len(pits), np.float32)))
     assert running.sum() > 1000 or houses == 1
     assert (weight(after.pits) < weight(pits))[running].all()
     assert (after.pits.sum(axis=(1, 2), dtype=int) == pits.sum(axis=(1, 2), dtype=int)).all(), "no seed is lost"

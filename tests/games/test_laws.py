@@ -10,45 +10,31 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
 from beamzero.errors import BadInput
-from beamzero.games import CHANCE, GAMES, Game, make_game
+from beamzero.games import CHANCE, GAMES, Game, State, make_game
 from tests.games import golden
-from tests.games import play as rules
-from tests.games.play import Facts, Games, at, declared, random_games, replay
+from tests.games.play import SPECS, Facts, at, declared, play, replay
 
-SHORTER = {"chess": "chess:max_plies=120"}
-"""Games too long, or too large, to keep every state of many."""
-
-OTHERS = [
-    "connect_four:rows=4,columns=5,length=3",
-    "connect_four:rows=9,columns=4",
-    "connect_four:rows=3,columns=10,length=9",
-    "othello:size=4",
-    "othello:size=6",
-    "checkers:draw_plies=7",
-    "kalah:houses=3,seeds=2,empty_capture=true",
-    "kalah:houses=4,seeds=3",
-    "togyzkumalak:max_plies=60",
-]
-SPECS = [*(SHORTER.get(name, name) for name in GAMES), *OTHERS]
+WITH_SYMMETRIES = [spec for spec in SPECS if type(make_game(spec)).symmetries is not Game.symmetries]
 
 
-@pytest.fixture(params=SPECS)
+@pytest.fixture(params=SPECS, scope="module")
 def game(request) -> Game:
     return make_game(request.param)
 
 
-def number(game: Game) -> int:
-    """How many games: 256, or as many as fit into some 200 MB."""
-    seen = jax.eval_shape(lambda key: rules.facts(game, game.init(key)), jax.random.key(0))
-    bytes_per_game = (game.max_plies + 1) * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen))
-    return int(np.clip(2e8 // bytes_per_game, 8, 256))
+@functools.partial(jax.jit, static_argnums=0)
+def step_all(game: Game, states: State, actions: Array) -> State:
+    """The states [N] after one action each."""
+    return jax.vmap(game.step)(states, actions)
 
 
-@functools.cache
-def play(game: Game) -> Games:
-    return jax.device_get(random_games(game, number(game), jax.random.key(1)))
+@functools.partial(jax.jit, static_argnums=0)
+def pick_all(game: Game, state: State, draws: Array) -> Array:
+    """int32 [D]: what each of many draws picks in one state."""
+    return jax.vmap(functools.partial(game.pick, state))(draws)
 
 
 def running(game: Game) -> tuple[np.ndarray, ...]:
@@ -70,8 +56,8 @@ def finished(game: Game, number: int):
 
 
 def test_every_question_is_answered_in_the_declared_shape_and_type(game):
-    shape = (game.max_plies * (2 if game.num_chance else 1) + 1, number(game))
     facts = play(game).facts
+    shape = (game.max_plies * (2 if game.num_chance else 1) + 1, facts.over.shape[1])
     for name, answer, (dtype, tail) in zip(Facts._fields, facts, declared(game), strict=True):
         assert answer.dtype == dtype, name
         assert answer.shape == (*shape, *tail), name
@@ -105,15 +91,17 @@ def test_moves_packs_exactly_what_legal_allows(game):
 
 
 def test_a_draw_picks_each_legal_action_equally_often(game):
+    share = 8
     for place in sample(game, 3):
-        state = jax.tree.map(jnp.asarray, at(play(game).states, *place))
+        state = at(play(game).states, *place)
         legal = play(game).facts.legal[place]
-        share = 8
-        draws = (np.arange(share * legal.sum(), dtype=np.float32) + np.float32(0.5)) / np.float32(share * legal.sum())
-        picked = np.asarray(jax.jit(jax.vmap(functools.partial(game.pick, state)))(draws))
+        number = share * legal.sum()
+        draws = np.full(share * game.max_moves + 1, np.nextafter(np.float32(1), np.float32(0)))
+        draws[:number] = (np.arange(number, dtype=np.float32) + np.float32(0.5)) / np.float32(number)
+        picked = np.asarray(pick_all(game, state, draws))
         assert picked.dtype == np.int32
-        assert (np.bincount(picked, minlength=game.num_actions) == share * legal).all()
-        assert legal[int(game.pick(state, jnp.float32(np.nextafter(np.float32(1), np.float32(0)))))]
+        assert (np.bincount(picked[:number], minlength=game.num_actions) == share * legal).all()
+        assert legal[picked[-1]], "the largest draw there is"
 
 
 def test_the_most_moves_are_reached(game):
@@ -137,20 +125,21 @@ def test_no_game_is_longer_than_max_plies(game):
 
 def test_a_finished_game_stays_as_it_is(game):
     ends = at(play(game).states, -1)
-    actions = np.unique(np.linspace(0, game.num_actions - 1, 16).astype(np.int32))
-    after = jax.jit(jax.vmap(jax.vmap(game.step, (0, None)), (None, 0)))(ends, actions)
-    for before, now in zip(jax.tree.leaves(ends), jax.tree.leaves(after), strict=True):
-        assert (np.asarray(now) == before[None]).all()
+    for action in np.unique(np.linspace(0, game.num_actions - 1, 16).astype(np.int32)):
+        after = step_all(game, ends, np.full_like(play(game).actions[-1], action))
+        for before, now in zip(jax.tree.leaves(ends), jax.tree.leaves(after), strict=True):
+            assert (np.asarray(now) == before).all()
     facts = play(game).facts
     assert (np.diff(facts.over.astype(int), axis=0) >= 0).all(), "once over, always over"
 
 
 def test_a_batched_step_equals_the_single_one(game):
-    games, places = play(game), sample(game, 6)
+    games = play(game)
+    places = sample(game, games.actions.shape[1])
     states = at(games.states, *np.array(places).T)
     actions = np.array([games.actions[place] for place in places])
-    batched = jax.device_get(jax.jit(jax.vmap(game.step))(states, actions))
-    for i in range(len(places)):
+    batched = jax.device_get(step_all(game, states, actions))
+    for i in range(6):
         single = game.step(jax.tree.map(jnp.asarray, at(states, i)), jnp.int32(actions[i]))
         for a, b in zip(jax.tree.leaves(single), jax.tree.leaves(at(batched, i)), strict=True):
             assert np.asarray(a).dtype == b.dtype
@@ -213,7 +202,7 @@ def test_a_finished_game_says_why(game):
 # --- symmetries ----------------------------------------------------------------------------------------------------
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)
 def images(game: Game):
     """What `symmetries` makes of every state: observations [T, N, S, ...], legal and action numbers [T, N, S, A].
 
@@ -263,6 +252,7 @@ def test_the_images_of_an_image_are_the_images(game):
             assert keys(orbit(pair)) == keys(pairs)
 
 
+@pytest.mark.parametrize("game", WITH_SYMMETRIES, indirect=True)
 def test_the_mirrored_game_looks_like_the_mirror_image(game):
     """Play the image of every move, and see at every ply the image of what was seen, until the same end.
 
@@ -270,14 +260,12 @@ def test_the_mirrored_game_looks_like_the_mirror_image(game):
     """
     games = play(game)
     observations, legal, numbers = images(game)
-    if game.num_chance:
-        pytest.skip("the dice would have to be mirrored too")
     is_action = numbers == games.actions[:, :, None, None]
     mapped = np.argmax(is_action, axis=-1).astype(np.int32)  # [T, N, S]
     for i in range(numbers.shape[2]):
         itself = [
             (observations[0, row, i] == observations[0, row, 0]).all() and (legal[0, row, i] == legal[0, row, 0]).all()
-            for row in range(number(game))
+            for row in range(numbers.shape[1])
         ]
         seen = jax.device_get(replay(game, at(games.states, 0), mapped[:, :, i]))
         alike = ~games.facts.over & np.array(itself)[None]
@@ -304,6 +292,10 @@ def test_equal_games_compile_once(game):
     for _ in range(2):
         counted(make_game(game.spec), jax.random.key(0))
     assert counted._cache_size() == 1
+
+
+def test_every_game_is_among_those_that_the_laws_are_checked_on():
+    assert {make_game(spec).name for spec in SPECS} == set(GAMES)
 
 
 @pytest.mark.parametrize("name", GAMES)

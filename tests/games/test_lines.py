@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
-from beamzero.games import make_game
+from beamzero.games import Game, State, make_game
 from beamzero.games.open_lines import OpenLines, Words
-from tests.games.play import at, random_games, sample_states
+from tests.games.play import at, sample_states
+from tests.games.play import play as random_play
 from tests.games.test_grids import play
 
 SPECS = [
     "connect_four",
     "connect_four:rows=4,columns=5,length=3",
     "connect_four:rows=9,columns=4",
-    "connect_four:rows=5,columns=6",
     "connect_four:rows=3,columns=10,length=9",
     "connect_four:rows=3,columns=6,length=2",
     "connect_four:rows=16,columns=16,length=5",
@@ -67,17 +69,38 @@ def counted(game, cells: np.ndarray, side: int) -> list[int]:
     ]
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def features_of(game: Game, states: State) -> Array:
+    return jax.vmap(game.features)(states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def winning_moves(game: Game, states: State) -> Array:
+    """int32 [N]: how many moves win at once, by playing them all."""
+
+    def wins(state: State, action: Array) -> Array:
+        mine = 1 - 2 * game.player(state).astype(jnp.float32)
+        return game.legal(state)[action] & (game.score(game.step(state, action)) == mine)
+
+    won = jax.vmap(jax.vmap(wins, (None, 0)), (0, None))(states, jnp.arange(game.num_actions, dtype=jnp.int32))
+    return jnp.sum(won, axis=1, dtype=jnp.int32)
+
+
+def some_states(game: Game) -> State:
+    """On a large board it takes long to count lines by hand, and on one with short lines there are few states."""
+    return sample_states(game, 30 if game.length == 2 or game.rows == 16 else 60)
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_lines_are_counted_as_by_hand(spec):
     game = make_game(spec)
-    number = 30 if game.length == 2 else 60
-    states, features = sample_states(game, number), jax.jit(game.features)
-    seen = np.zeros(4, bool)
-    for row in range(number):
+    states, seen = some_states(game), np.zeros(4, bool)
+    found = np.asarray(features_of(game, states))
+    for row in range(len(found)):
         state = at(states, row)
         cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
         mine, theirs = (np.array(counted(game, cells, side)) for side in (mover, 1 - mover))
-        assert np.asarray(features(state))[1:].tolist() == (mine - theirs).tolist()
+        assert found[row, 1:].tolist() == (mine - theirs).tolist()
         seen |= (mine > 0) & (theirs > 0)
     assert seen.all() or game.length != 4, "or the comparison says nothing"
 
@@ -86,18 +109,11 @@ def test_lines_are_counted_as_by_hand(spec):
 def test_a_win_is_at_hand_where_a_move_wins_and_a_loss_where_two_threaten(spec):
     """By playing: a move of the mover's that wins; else, two columns in which the other side would win."""
     game = make_game(spec)
-    number = 30 if game.length == 2 else 60
-    states, features, step = sample_states(game, number), jax.jit(game.features), jax.jit(game.step)
-
-    def wins(state) -> int:
-        mine = 1.0 - 2.0 * int(game.player(state))
-        return sum(float(game.score(step(state, action))) == mine for action in game.legal_actions(state))
-
-    for row in range(number):
-        state = at(states, row)
-        passed = state._replace(stones=state.stones[::-1])  # the mover has the other side's stones now
-        expected = 1 if wins(state) else -1 if wins(passed) > 1 else 0
-        assert int(features(state)[0]) == expected
+    states = some_states(game)
+    passed = states._replace(stones=states.stones[:, ::-1])  # the mover has the other side's stones now
+    wins, threats = (np.asarray(winning_moves(game, some)) for some in (states, passed))
+    expected = np.where(wins > 0, 1, np.where(threats > 1, -1, 0))
+    assert (np.asarray(features_of(game, states))[:, 0] == expected).all()
 
 
 def test_known_threats_of_connect_four():
@@ -121,7 +137,7 @@ def test_the_middle_column_comes_first(columns, expected):
 @pytest.mark.parametrize("spec", ["tic_tac_toe", *SPECS])
 def test_boards_have_the_same_key_only_if_they_are_the_same(spec):
     game = make_game(spec)
-    games = jax.device_get(random_games(game, 64, jax.random.key(3)))
+    games = random_play(game)
     keys = jax.device_get(jax.jit(jax.vmap(jax.vmap(game.hash)))(games.states)).reshape(-1, 2)
     boards = games.states.stones.reshape(len(keys), -1)
     pairs = np.concatenate([keys.astype(np.int64), boards.astype(np.int64)], axis=1)
@@ -161,7 +177,8 @@ def test_a_set_of_squares_is_one_long_number(rows, columns):
 
 def test_lines_of_tic_tac_toe_are_counted_as_by_hand():
     game = make_game("tic_tac_toe")
-    states, features = sample_states(game, 80), jax.jit(game.features)
+    states = sample_states(game, 80)
+    found = np.asarray(features_of(game, states))
     for row in range(80):
         state = at(states, row)
         cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
@@ -170,7 +187,7 @@ def test_lines_of_tic_tac_toe_are_counted_as_by_hand():
             for stones, gaps in (stones_and_gaps(cells, side, line) for line in lines(3, 3, 3)):
                 expected[0] += sign * (stones == 2 and len(gaps) == 1)
                 expected[1] += sign * (stones == 1 and len(gaps) == 2)
-        assert np.asarray(features(state)).tolist() == expected
+        assert found[row].tolist() == expected
 
 
 def test_the_centre_comes_before_corners_and_these_before_edges():

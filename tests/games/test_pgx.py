@@ -21,7 +21,7 @@ from tests.games.play import Facts, Games, at, declared, random_games, replay
 from tests.training.toy import SETTINGS
 
 NUMBER = 8
-NAMES = ["animal_shogi", "hex", "go_9x9"]
+NAMES = ["hex", "go_9x9"]
 """Those that compile fast enough to be played here; small ones are held against our own below."""
 
 

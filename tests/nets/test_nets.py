@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +27,7 @@ SMALL = {
 }
 
 
+@functools.cache
 def states(game, count=6):
     """The first positions of a game in which everyone takes the first legal move, none of them over."""
     found = [game.init(jax.random.key(0))]
@@ -73,38 +76,55 @@ def test_every_net_is_tested():
     assert SMALL.keys() == NETS.keys()
 
 
+@functools.cache
+def small(text):
+    """Weights of a net of tic-tac-toe for V and for Q, on the host."""
+    nets = [Net(TIC_TAC_TOE, make_net(text), head) for head in ("value", "scores")]
+    return jax.device_get(jax.jit(lambda key: tuple(net.init(key) for net in nets))(jax.random.key(0)))
+
+
 @pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
-@pytest.mark.parametrize("game", [TIC_TAC_TOE, CONNECT_FOUR], ids=lambda game: game.name)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_values_lie_between_minus_1_and_1_and_scores_have_one_number_an_action(text, game, dtype):
-    value, scores = (Net(game, make_net(text), head, dtype) for head in ("value", "scores"))
-    weights = jax.jit(value.init)(jax.random.key(0)), jax.jit(scores.init)(jax.random.key(1))
-    assert all(leaf.dtype == jnp.float32 for leaf in jax.tree.leaves(weights)), "weights are kept whole"
-    huge = jax.tree.map(lambda x: 100 * x, weights)
+def test_values_lie_between_minus_1_and_1_and_scores_have_one_number_an_action(text, dtype):
+    value, scores = (Net(TIC_TAC_TOE, make_net(text), head, dtype) for head in ("value", "scores"))
+    weights = small(text)
+    huge = jax.tree.map(lambda x: np.float32(100) * x, weights)
+    ask = jax.jit(lambda weights, some: (value(weights[0], some), scores(weights[1], some)))
     with relaxed_promotion():  # flax's layer norm is written for it
-        for some in (weights[0], huge[0]):
-            out = jax.jit(value)(some, states(game))
-            assert out.shape == (6,) and out.dtype == jnp.float32
-            assert (jnp.abs(out) <= 1).all()
-        out = jax.jit(scores)(huge[1], states(game))
-    assert out.shape == (6, game.num_actions) and out.dtype == jnp.float32
-    assert (jnp.abs(out) > 1).any(), "linear"
+        for some in (weights, huge):
+            values, out = jax.device_get(ask(some, states(TIC_TAC_TOE)))
+            assert values.shape == (6,) and values.dtype == np.float32
+            assert (np.abs(values) <= 1).all()
+    assert out.shape == (6, 9) and out.dtype == np.float32
+    assert (np.abs(out) > 1).any(), "linear"
 
 
 @pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
-def test_shapes_tells_what_init_makes(text):
-    net = Net(TIC_TAC_TOE, make_net(text), "scores")
-    made = jax.tree.map(lambda x: (x.shape, x.dtype), net.init(jax.random.key(0)))
-    assert made == jax.tree.map(lambda x: (x.shape, x.dtype), net.shapes())
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_net_fits_a_board_that_is_not_square(text, dtype):
+    value, scores = (Net(CONNECT_FOUR, make_net(text), head, dtype) for head in ("value", "scores"))
+    boards = jax.eval_shape(lambda: jax.tree.map(lambda x: jnp.stack([x] * 6), CONNECT_FOUR.init(jax.random.key(0))))
+    with relaxed_promotion():
+        told = [jax.eval_shape(net, net.shapes(), boards) for net in (value, scores)]
+    assert [(out.shape, out.dtype) for out in told] == [((6,), jnp.float32), ((6, 7), jnp.float32)]
+
+
+@pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
+def test_shapes_tells_what_init_makes_and_weights_are_kept_whole(text):
+    for head, weights in zip(("value", "scores"), small(text), strict=True):
+        made = jax.tree.map(lambda x: (x.shape, x.dtype), weights)
+        net = Net(TIC_TAC_TOE, make_net(text), head, "bfloat16")
+        assert made == jax.tree.map(lambda x: (x.shape, x.dtype), net.shapes())
+        assert all(leaf.dtype == np.float32 for leaf in jax.tree.leaves(weights))
 
 
 @pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
 def test_a_row_does_not_depend_on_the_others(text):
     net = Net(TIC_TAC_TOE, make_net(text), "scores")
-    weights, some = net.init(jax.random.key(0)), states(TIC_TAC_TOE)
-    alone = [net(weights, jax.tree.map(lambda x, row=row: x[row : row + 1], some))[0] for row in range(6)]
-    np.testing.assert_allclose(net(weights, some), jnp.stack(alone), rtol=1e-5, atol=1e-6)
-    assert len({tuple(row.tolist()) for row in jnp.stack(alone)}) == 6, "and different states look different"
+    weights, some, ask = small(text)[1], jax.device_get(states(TIC_TAC_TOE)), jax.jit(net)
+    alone = np.stack([ask(weights, jax.tree.map(lambda x, row=row: x[row : row + 1], some))[0] for row in range(6)])
+    np.testing.assert_allclose(ask(weights, some), alone, rtol=1e-5, atol=1e-6)
+    assert len({tuple(row.tolist()) for row in alone}) == 6, "and different states look different"
 
 
 @pytest.mark.parametrize(
@@ -126,32 +146,34 @@ def test_the_papers_nets_have_the_papers_size(recipe, parameters, layers, within
 
 
 def test_parameters_are_counted():
-    weights = Net(TIC_TAC_TOE, make_net("mlp:width=10,depth=2"), "scores").init(jax.random.key(0))
+    weights = Net(TIC_TAC_TOE, make_net("mlp:width=10,depth=2"), "scores").shapes()
     assert count_parameters(weights) == (18 * 10 + 10) + (10 * 10 + 10) + (10 * 9 + 9)
 
 
 def test_leaky_relu_lets_a_hundredth_through():
     net = Net(TIC_TAC_TOE, make_net("mlp:width=1,depth=1"), "scores")
-    weights = jax.tree.map(jnp.zeros_like, net.init(jax.random.key(0)))
-    weights["head"]["kernel"] = jnp.ones_like(weights["head"]["kernel"])
+    weights = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), net.shapes())
+    weights["head"]["kernel"] += 1
     for bias, out in ((3.0, 3.0), (-3.0, -0.03)):
-        weights["dense_0"]["bias"] = jnp.array([bias])
-        np.testing.assert_allclose(net(weights, states(TIC_TAC_TOE, 1)), np.full((1, 9), out), rtol=1e-6)
+        weights["dense_0"]["bias"][:] = bias
+        np.testing.assert_allclose(jax.jit(net)(weights, states(TIC_TAC_TOE, 1)), np.full((1, 9), out), rtol=1e-6)
 
 
 def test_a_mirrored_board_is_another_board_to_a_net():
     """Convolutions see where a stone lies: planes are not flattened in the wrong order on the way."""
     net = Net(CONNECT_FOUR, make_net("conv:channels=4,dense=8"), "scores")
-    weights = net.init(jax.random.key(3))
-    board = jax.random.normal(jax.random.key(0), (1, *CONNECT_FOUR.observation_shape))
-    assert not np.allclose(net.on_observations(weights, board), net.on_observations(weights, board[:, :, ::-1]))
+    draw = np.random.default_rng(0)
+    weights = jax.tree.map(lambda x: draw.standard_normal(x.shape, x.dtype), net.shapes())
+    board = draw.standard_normal((1, *CONNECT_FOUR.observation_shape), np.float32)
+    ask = jax.jit(net.on_observations)
+    assert not np.allclose(ask(weights, board), ask(weights, board[:, :, ::-1]))
 
 
 @pytest.mark.parametrize("padding", ["valid", "same"])
 def test_a_convolution_as_a_matrix_product_is_the_convolution(padding):
     layer = _Conv3x3(3, 5, padding, nnx.Rngs(0), jnp.float32)
     layer.conv.bias[...] = jnp.arange(5, dtype=jnp.float32)
-    board = jax.random.normal(jax.random.key(1), (2, 6, 7, 3))
+    board = np.random.default_rng(1).standard_normal((2, 6, 7, 3), np.float32)
     np.testing.assert_allclose(layer(board), layer.conv(board), rtol=1e-4, atol=1e-5)
 
 
@@ -163,12 +185,13 @@ def test_a_net_that_does_not_fit_the_game_says_so():
 def test_new_weights_do_not_compile_again():
     value, scores = (Net(TIC_TAC_TOE, make_net("mlp:width=24,depth=2"), head) for head in ("value", "scores"))
     ask = jax.jit(lambda evaluator, some: (evaluator.value(some), evaluator.scores(some)))
+    init, init_scores = jax.jit(value.init), jax.jit(scores.init)
     some = states(TIC_TAC_TOE)
     evaluators = [
         # Nets that are equal, and made anew, count as the same code.
         make_evaluator(
-            Net(TIC_TAC_TOE, make_net("mlp:width=24,depth=2"), "value"), value.init(jax.random.key(seed)),
-            scores, scores.init(jax.random.key(seed + 10)),
+            Net(TIC_TAC_TOE, make_net("mlp:width=24,depth=2"), "value"), init(jax.random.key(seed)),
+            scores, init_scores(jax.random.key(seed + 10)),
         )
         for seed in (0, 1)
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,12 @@ from tests.training.toy import same_bits
 
 GAME = make_game("tic_tac_toe")
 VALUE, SCORES = (Net(GAME, make_net("mlp:width=32,depth=2"), head) for head in ("value", "scores"))
+
+
+@functools.cache
+def weights_of(net):
+    """The same first weights for every test."""
+    return jax.jit(net.init)(jax.random.key(0))
 
 
 def number(x):
@@ -81,17 +88,20 @@ def states():
     return remember(96, games).states
 
 
+@jax.jit
 def listed(states):
     """bool [N, K]: the slots of `GAME.moves` that hold a move."""
     return jnp.arange(9)[None] < jax.vmap(GAME.moves)(states)[1][:, None]
 
 
+@jax.jit
 def q_rows(states, values):
     """Rows for Q from values by action [N, A]."""
     moves, _ = jax.vmap(GAME.moves)(states)
     return QRows(states, moves, jnp.where(listed(states), jnp.take_along_axis(values, moves, axis=1), -jnp.inf))
 
 
+@jax.jit
 def centre(states):
     """Who holds the centre, from the mover's side: the same for every mirror image."""
     seen = jax.vmap(GAME.observe)(states)
@@ -109,51 +119,50 @@ def train(loss, learner, rows, count, passes=60, rate=0.01):
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_v_learns_a_plain_rule(states, symmetry):
     rows = ValueRows(states, 0.8 * centre(states))
-    learner, errors = train(ValueLoss(VALUE, symmetry), new_learner(VALUE.init(jax.random.key(0))), rows, 96)
+    learner, errors = train(ValueLoss(VALUE, symmetry), new_learner(weights_of(VALUE)), rows, 96)
     assert errors[0] > 0.1 and errors[-1] < 0.01
-    np.testing.assert_allclose(VALUE(learner.weights, states), rows.outcome, atol=0.3)
+    np.testing.assert_allclose(jax.jit(VALUE)(learner.weights, states), rows.outcome, atol=0.3)
 
 
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_q_learns_a_plain_rule(states, symmetry):
     """Every move is worth who holds the centre, and taking the centre itself is worth 1."""
     rows = q_rows(states, jnp.where(jnp.arange(9)[None] == 4, 1.0, centre(states)[:, None] * 0.5))
-    _, errors = train(QLoss(SCORES, symmetry), new_learner(SCORES.init(jax.random.key(0))), rows, 96, passes=100)
+    _, errors = train(QLoss(SCORES, symmetry), new_learner(weights_of(SCORES)), rows, 96, passes=100)
     assert errors[0] > 0.1 and errors[-1] < 0.01
 
 
 def test_the_losses_are_mean_squares_over_what_counts(states):
-    weights = VALUE.init(jax.random.key(0)), SCORES.init(jax.random.key(0))
+    weights = weights_of(VALUE), weights_of(SCORES)
     real = jnp.arange(96) < 50
     outcome = np.linspace(-1, 1, 96, dtype=np.float32)
-    plain = np.mean((np.asarray(VALUE(weights[0], states)) - outcome)[:50] ** 2)
-    loss = ValueLoss(VALUE, False)(weights[0], ValueRows(states, jnp.array(outcome)), real, jax.random.key(0))
+    plain = np.mean((np.asarray(jax.jit(VALUE)(weights[0], states)) - outcome)[:50] ** 2)
+    loss = jax.jit(ValueLoss(VALUE, False))(weights[0], ValueRows(states, jnp.array(outcome)), real, jax.random.key(0))
     assert float(loss) == pytest.approx(plain, rel=1e-5)
     legal = np.asarray(jax.vmap(GAME.legal)(states))
     values = outcome[:, None] * np.linspace(0.1, 1, 9, dtype=np.float32)[None]
-    errors = (np.asarray(SCORES(weights[1], states)) - values) ** 2
+    errors = (np.asarray(jax.jit(SCORES)(weights[1], states)) - values) ** 2
     plain = errors[:50][legal[:50]].mean()
     rows = q_rows(states, jnp.array(values))
-    loss = QLoss(SCORES, False)(weights[1], rows, real, jax.random.key(0))
+    loss = jax.jit(QLoss(SCORES, False))(weights[1], rows, real, jax.random.key(0))
     assert float(loss) == pytest.approx(plain, rel=1e-5)
-    nothing = QLoss(SCORES, False)(weights[1], rows, real & False, jax.random.key(0))
+    nothing = jax.jit(QLoss(SCORES, False))(weights[1], rows, real & False, jax.random.key(0))
     assert float(nothing) == 0
 
 
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_rows_past_the_count_have_no_influence(states, symmetry):
-    clean = jnp.where(jnp.arange(96) < 70, 0.5, 0.0)
-    spoiled = jnp.where(jnp.arange(96) < 70, 0.5, jnp.nan)
-    other = jax.tree.map(lambda x: x.at[70:].set(x[:26]), states)
+    clean, spoiled = (np.where(np.arange(96) < 70, np.float32(0.5), np.float32(rest)) for rest in (0, np.nan))
+    other = jax.tree.map(lambda x: np.concatenate([x[:70], x[:26]]), states)
     for loss, net, rows in [
         (ValueLoss(VALUE, symmetry), VALUE, [ValueRows(states, clean), ValueRows(other, spoiled)]),
         (
             QLoss(SCORES, symmetry),
             SCORES,
-            [q_rows(s, jnp.broadcast_to(x[:, None], (96, 9))) for s, x in ((states, clean), (other, spoiled))],
+            [q_rows(s, np.broadcast_to(x[:, None], (96, 9))) for s, x in ((states, clean), (other, spoiled))],
         ),
     ]:
-        learners = [train(loss, new_learner(net.init(jax.random.key(0))), row, 70, passes=2) for row in rows]
+        learners = [train(loss, new_learner(weights_of(net)), row, 70, passes=2) for row in rows]
         assert same_bits(learners[0], learners[1])
 
 
@@ -162,7 +171,7 @@ def test_illegal_moves_have_no_influence(states):
     moves, _ = jax.vmap(GAME.moves)(states)
     values = jnp.where(listed(states) & (moves == 4), -jnp.inf, 0.5)
     fit_on = [QRows(states, moves, jnp.where(listed(states), values, fill)) for fill in (-jnp.inf, jnp.inf, jnp.nan)]
-    first = new_learner(SCORES.init(jax.random.key(0)))
+    first = new_learner(weights_of(SCORES))
     learners = [train(QLoss(SCORES, False), first, rows, 96, passes=2) for rows in fit_on]
     assert same_bits(learners[0], learners[1]) and same_bits(learners[0], learners[2])
     before, after = first.weights["head"]["kernel"], learners[0][0].weights["head"]["kernel"]
@@ -171,10 +180,12 @@ def test_illegal_moves_have_no_influence(states):
 
 def test_symmetry_shows_each_state_as_one_of_its_equivalents(states):
     values = jnp.arange(96 * 9, dtype=jnp.float32).reshape(96, 9)
-    own, own_values = jax.vmap(GAME.symmetries)(jax.vmap(GAME.observe)(states), values)
+    look = jax.jit(lambda states: jax.vmap(GAME.symmetries)(jax.vmap(GAME.observe)(states), values))
+    own, own_values = jax.device_get(look(states))
+    show = jax.jit(_observe, static_argnums=(0, 1))
     picks = set()
     for seed in range(4):
-        shown, shown_values = _observe(SCORES, True, states, values, jax.random.key(seed))
+        shown, shown_values = jax.device_get(show(SCORES, True, states, values, jax.random.key(seed)))
         for row in range(96):
             fits = [
                 k
@@ -184,5 +195,5 @@ def test_symmetry_shows_each_state_as_one_of_its_equivalents(states):
             assert len(fits) == 1
             picks.update(fits)
     assert picks == set(range(8))
-    plain, plain_values = _observe(SCORES, False, states, values, jax.random.key(0))
+    plain, plain_values = show(SCORES, False, states, values, jax.random.key(0))
     assert (plain == own[:, 0]).all() and (plain_values == values).all()

@@ -80,10 +80,17 @@ def test_another_seed_is_another_run(whole, tmp_path):
 # --- killed ----------------------------------------------------------------------------------------------------------
 
 
-def stop_when(process: subprocess.Popen[str], so: Callable[[], bool]) -> None:
-    """Wait for a moment at which `so` holds, and freeze the process in it."""
+def stop_when(process: subprocess.Popen[str], so: Callable[[], bool], begun: Callable[[], bool] | None = None) -> None:
+    """Wait for a moment at which `so` holds, and freeze the process in it.
+
+    Looking closely takes time from the process itself, so it is done only once it has `begun`.
+    """
     while True:
         assert process.poll() is None, f"it ended before the moment came: {process.communicate()}"
+        if begun is not None and not begun():
+            time.sleep(0.02)
+            continue
+        begun = None
         if so():
             process.send_signal(signal.SIGSTOP)
             time.sleep(0.02)
@@ -116,7 +123,7 @@ def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(w
     assert not numbers(folder)
 
     process = start(command(folder, "--resume"))
-    stop_when(process, lambda: in_the_middle_of_writing_a_checkpoint_after(1))
+    stop_when(process, lambda: in_the_middle_of_writing_a_checkpoint_after(1), begun=(folder / "metrics.jsonl").exists)
     kill(process)
     assert list(checkpoints.folder.glob(f"{TEMPORARY}*")), "the kill left half a checkpoint"
 
@@ -124,7 +131,11 @@ def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(w
     # left such a line too, so a checkpoint of this process must have come first.
     step = max(checkpoints.steps())
     process = start(command(folder, "--resume", "--set", "checkpoint_every=2"))
-    stop_when(process, lambda: before_the_checkpoint_of_the_last_line_after(step))
+    stop_when(
+        process,
+        lambda: before_the_checkpoint_of_the_last_line_after(step),
+        begun=lambda: max(checkpoints.steps()) > step,
+    )
     # While one process trains, another may not.
     before = tree_hash(folder)
     assert main(command(folder, "--resume")) == 2
@@ -136,9 +147,8 @@ def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(w
     assert len(numbers(folder)) > max(checkpoints.steps()), "the kill left a line without its checkpoint"
     assert max(checkpoints.steps()) < ITERATIONS
 
-    process = start(command(folder, "--resume", "--json"))
-    out, err = process.communicate()
-    assert process.returncode == 0, err
+    assert main(command(folder, "--resume", "--json")) == 0
+    out, err = capsys.readouterr()
     assert json.loads(out)["iterations"] == ITERATIONS
     assert "Traceback" not in err
     assert_same_run(folder, whole)
@@ -221,7 +231,7 @@ def test_tensorboard_shows_every_iteration_once(whole, tmp_path):
 def test_ctrl_c_saves_and_ends_cleanly(whole, tmp_path):
     folder = tmp_path / "run"
     process = start(command(folder, "--seed", "5", "--json"))
-    stop_when(process, lambda: (folder / "metrics.jsonl").exists() and 2 <= len(numbers(folder)) < ITERATIONS - 1)
+    stop_when(process, lambda: 2 <= len(numbers(folder)) < ITERATIONS - 1, begun=(folder / "metrics.jsonl").exists)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGCONT)
     out, err = process.communicate()
@@ -456,8 +466,8 @@ def test_other_nets_other_games_and_no_agents_are_no_start(whole, tmp_path):
 
 
 def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoint(tmp_path, capsys):
-    # Steps of size 1 in forty layers: outputs soon are larger than a float can be.
-    deep = "mlp:width=16,depth=40"
+    # Steps of size 1 in many wide layers: outputs soon are larger than a float can be.
+    deep = "mlp:width=256,depth=14"
     folder = tmp_path / "run"
     wild = {"q_learning_rate": 1, "q_net": deep, "rate_every": 0, "final_learning_rate": 1, "iterations": 50}
     assert main(command(folder, **wild)) == 1
@@ -472,8 +482,8 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
 
 
 TOY_SIZE = {
-    "games": 8, "iterations": 1, "expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64,
-    "rate_games": 4, "anchor_games": 4, "rate_against": "random lookahead:1", "drop_ratio": 0,
+    "games": 8, "max_turns": 12, "iterations": 1, "expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64,
+    "rate_games": 4, "anchor_games": 4, "rate_against": "random", "drop_ratio": 0,
 }  # fmt: skip
 
 
@@ -481,12 +491,13 @@ TOY_SIZE = {
 def test_every_recipe_runs_at_toy_size(name, tmp_path):
     recipe = list_recipes()[name]
     some = 4 if recipe.settings.get("q_games") else 0
-    changes = {**TOY_SIZE, "q_games": some, "q_games_per_step": some}
+    rated = recipe.game == "connect_four"  # Battles in larger games take long to compile, and are no part of a recipe.
+    changes = {**TOY_SIZE, "q_games": some, "q_games_per_step": some, "rate_every": int(rated)}
     outcome = train(Order(recipe.game, tmp_path / "run", recipe, changes))
     (record,) = numbers(tmp_path / "run")
     assert outcome.iterations == 1 and record["states"] > 8
     assert 0 < record["searched"] < record["states"] if some else record["searched"] == record["states"]
-    assert outcome.rating is not None and outcome.rating == record["rating"]
+    assert outcome.rating == record.get("rating") and (outcome.rating is not None) == rated
 
 
 def test_what_is_wrong_inside_is_not_taken_for_bad_input():

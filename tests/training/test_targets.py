@@ -20,6 +20,9 @@ SMALL = make_game("connect_four:rows=4,columns=4,length=3")
 OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots
 
 
+SEARCH = BeamSearch(6, depth=2)
+
+
 @functools.cache
 def evaluator(game):
     value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
@@ -32,30 +35,38 @@ def memory_of(game) -> Memory:
     return remember(90, games)
 
 
-@pytest.mark.parametrize(("game", "batch"), [(SMALL, 1), (SMALL, 7), (SMALL, 20), (SMALL, 80), (OTHELLO, 20)])
+@functools.partial(jax.jit, static_argnums=0)
+def _alone(game, evaluator, state):
+    tree = SEARCH.start(game, jax.tree.map(lambda x: x[None], state))
+    tree = SEARCH.advance(game, evaluator, tree, SEARCH.expand)
+    return SEARCH.result(game, tree, jax.random.key(9)).values[0], *game.moves(state), tree.evaluations[0]
+
+
+def alone(game, evaluator, state):
+    """What one state's own search says of each action, its moves, their number, and the states it evaluated."""
+    return jax.device_get(_alone(game, evaluator, state))
+
+
+@pytest.mark.parametrize(("game", "batch"), [(SMALL, 1), (SMALL, 7), (SMALL, 80), (OTHELLO, 20)])
 def test_every_real_row_is_searched_and_nothing_else(game, batch):
     memory = memory_of(game)
     count = int(memory.size)
     assert 20 < count <= 90 and (batch == 1 or count % batch), "the last batch has rows to spare"
     assert count < 90 or game == OTHELLO, "and so has the memory"
-    search = BeamSearch(6, depth=2)
     told: list[int] = []
-    rows, evaluations = search_all(game, search, batch, evaluator(game), memory, told.append)
-    alone = jax.jit(lambda state: search.advance(game, evaluator(game), search.start(game, state), search.expand))
-    result = jax.jit(lambda tree: search.result(game, tree, jax.random.key(9)))
+    rows, evaluations = search_all(game, SEARCH, batch, evaluator(game), memory, told.append)
+    rows, states = jax.device_get((rows, memory.states))
     asked = 0
     for row in range(count):
-        state = jax.tree.map(lambda x, row=row: x[row : row + 1], memory.states)
-        tree = alone(state)
-        moves, number = game.moves(jax.tree.map(lambda x: x[0], state))
-        values = result(tree).values[0][moves[:number]]
+        values, moves, number, evaluated = alone(game, evaluator(game), jax.tree.map(lambda x, row=row: x[row], states))
+        values = values[moves[:number]]
         assert (rows.moves[row, :number] == moves[:number]).all()
         np.testing.assert_allclose(rows.values[row, :number], values, rtol=1e-5, atol=1e-6)
         assert np.isfinite(values).all() and (rows.values[row, number:] == -np.inf).all()
-        asked += int(tree.evaluations[0])
+        asked += int(evaluated)
     assert evaluations == asked
     assert rows.values.shape == rows.moves.shape == (90, game.max_moves)
-    assert not jnp.isfinite(rows.values[count:]).any(), "padding gets no targets"
+    assert not np.isfinite(rows.values[count:]).any(), "padding gets no targets"
     assert told == [min(first + batch, count) for first in range(0, count, batch)]
 
 
