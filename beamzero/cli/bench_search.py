@@ -164,7 +164,8 @@ class _Counting(Player):
         waiting = np.flatnonzero(np.asarray(turn))
         moves = np.zeros(turn.shape[0], np.int32)
         if waiting.size:
-            parts = np.resize(waiting, self._rows).reshape(searches_at_once(), -1)
+            cores = searches_at_once()
+            parts = np.resize(waiting, cores * -(-self._rows // cores)).reshape(cores, -1)
             results = side_by_side(lambda rows: self._search(jax.tree.map(lambda x: x[rows], states), key), list(parts))
             fresh = waiting.size
             for rows, result in zip(parts, results, strict=True):

@@ -75,6 +75,8 @@ def book_command(
     if read is not None:
         if path is not None:
             raise BadInput("give --out to make a book or --read to read one, not both")
+        if (any_plies, replies, self_play, least, minutes) != (None,) * 5:
+            raise BadInput("--read only reads: options for making a book go with --out")
         return _show_position(rules, read, moves, json)
     if path is None:
         raise BadInput("name the file of the book with --out FILE")
@@ -116,10 +118,12 @@ def _report(game: Game, book: Book, path: Path, seconds: float, json: bool) -> N
     if json:
         made = {"game": game.spec, "book": str(path), "positions": len(book), "bytes": size}
         return print_json({**made, "seconds": round(seconds, 1), "about": dict(book.about)})
-    out.print(f"{path}: {_describe(book)}, {size:,} bytes, made in {seconds:.0f} s", soft_wrap=True)
+    out.print(f"{path}: {_describe(book)}, {size:,} bytes, made in {seconds:.0f} s", soft_wrap=True, markup=False)
     if book.about.get("whole_plies", book.about["plies"]) < book.about["plies"]:
         out.print("the time was over before all plies were done", style="dim")
-    out.print(f"use it with any agent: alphabeta:depth=6,book={quote(str(path))}", style="dim", soft_wrap=True)
+    out.print(
+        f"use it with any agent: alphabeta:depth=6,book={quote(str(path))}", style="dim", soft_wrap=True, markup=False
+    )
     return None
 
 
@@ -142,7 +146,7 @@ def _show_position(game: Game, path: Path, moves: str, json: bool) -> None:
     if json:
         about = {"game": game.spec, "book": str(path), "positions": len(book), "about": dict(book.about)}
         return print_json({**about, "moves": split_moves(moves), **found})
-    out.print(f"{path}: {_describe(book)}", soft_wrap=True)
+    out.print(f"{path}: {_describe(book)}", soft_wrap=True, markup=False)
     where = f"after {', '.join(split_moves(moves))}" if split_moves(moves) else "at the start"
     if found["move"] is None:
         out.print(f"{where} the book has no move")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.battle import Battle, battle
@@ -70,8 +71,10 @@ def battle_json(played: Battle) -> dict[str, Any]:
 
 def show_battle(played: Battle) -> None:
     table = Table(box=None, header_style="bold")
-    for title in (played.agents[0], "wins", "draws", "losses", "score"):
-        table.add_column(title, justify="left" if title == played.agents[0] else "right")
+    agent, opponent = (escape(name) for name in played.agents)
+    table.add_column(agent)
+    for title in ("wins", "draws", "losses", "score"):
+        table.add_column(title, justify="right")
     for name, side in (("moving first", 0), ("moving second", 1), ("all games", None)):
         tally = played.tally(side)
         score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
@@ -79,8 +82,7 @@ def show_battle(played: Battle) -> None:
     out.print(table)
     low, high = played.interval
     out.print(
-        f"\n{played.agents[0]} scores [bold]{played.score:.3f}[/bold] against {played.agents[1]},"
-        f" 95% interval {low:.3f} to {high:.3f}"
+        f"\n{agent} scores [bold]{played.score:.3f}[/bold] against {opponent}, 95% interval {low:.3f} to {high:.3f}"
     )
     out.print(
         f"{played.games} games of {played.game} from {played.openings} different openings"

@@ -190,7 +190,7 @@ class Game(abc.ABC):
 
         By default all of the state is in it. A game may leave out what does not change what can follow, such as the
         number of moves made so far; where that matters only near a limit, it may be left out far from it (a search
-        looks at most 64 plies ahead).
+        looks at most 64 plies ahead, noisy moves aside).
         """
         return hash_words(*words_of(state))
 

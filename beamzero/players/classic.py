@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
@@ -12,6 +13,7 @@ from beamzero.players.player import Player, SearchPlayer
 from beamzero.runs.tablefile import load_table
 from beamzero.runs.weightsfile import load_weights
 from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.cores import searches_at_once
 from beamzero.search.endgame import endgame_table
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.features import feature_evaluator
@@ -25,13 +27,20 @@ QUIET_PLIES = 12
 _MAX_MEGABYTES = 4096
 
 
+def _most_megabytes() -> int:
+    """For the table of one core: together they take half of this machine's memory at most."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return min(_MAX_MEGABYTES, memory // (2 * searches_at_once(on_host=True)))
+
+
 def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     """``minimax:depth=3``."""
     argument, options = take(spec, name, "depth", {"depth": int, "weights": str})
     if argument is None and "depth" not in options:
         raise BadInput(f"{name} needs a depth, such as minimax:3")
     depth = _limit(name, {"depth": argument, **options}).depth
-    search = AlphaBeta(depth or 0, prune=False, order=False, entries=0, deepen=False)
+    assert depth is not None
+    search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
     return SearchPlayer(name, game, search, _evaluator(game, options), deterministic=False, on_host=True)
 
 
@@ -88,6 +97,9 @@ def _quiet(name: str, game: Game, plies: int | None) -> int:
 
 def _entries(name: str, megabytes: float) -> int:
     """The largest power of two of entries in so many megabytes; 0 for none."""
-    if not (megabytes == 0 or 0.001 <= megabytes <= _MAX_MEGABYTES):
-        raise BadInput(f"{name}: hash is {megabytes:g} MB, but must be 0 for no table, or 0.001 to {_MAX_MEGABYTES}")
+    most = _most_megabytes()
+    if not (megabytes == 0 or 0.001 <= megabytes <= most):
+        raise BadInput(
+            f"{name}: hash is {megabytes:g} MB, but must be 0 for no table, or 0.001 to {most} on this machine"
+        )
     return 2 ** int(math.log2(megabytes * 2**20 / ENTRY_BYTES)) if megabytes else 0

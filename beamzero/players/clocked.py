@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +12,9 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.players.player import Player
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta import AlphaBeta, Found
 from beamzero.search.deepening import deepen
-from beamzero.search.evaluator import Evaluator, SearchResult
+from beamzero.search.evaluator import Evaluator, SearchResult, zero_evaluator
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,18 +29,36 @@ class ClockedPlayer(Player):
     deterministic: bool = False  # a busy machine searches less deep
 
     def think(self, states: State, key: Array) -> SearchResult:
+        states = jax.device_get(states)
         size = jax.tree.leaves(states)[0].shape[0]
+        nothing = jax.device_get(_nothing_found(self.search, self.game))
+        # What comes after the search compiles before it, so that the clock measures thinking.
+        jax.block_until_ready(_choose(self.search, self.game, states, _stack([nothing] * size), key))
         found = []
         for row in range(size):
             state = jax.tree.map(lambda x: x[row], states)
             *_, last = deepen(self.game, self.evaluator, self.search, state, self.seconds)
             found.append(last.found)
-        return self.search.choose(self.game, states, jax.tree.map(lambda *x: jnp.stack(x), *found), key)
+        return _choose(self.search, self.game, states, _stack(found), key)
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        rows = np.flatnonzero(np.asarray(turn))
+        states = jax.device_get(states)
         moves = np.zeros(turn.shape[0], np.int32)
-        for row in rows.tolist():
+        for row in np.flatnonzero(np.asarray(turn)).tolist():
             state = jax.tree.map(lambda x: x[row][None], states)
             moves[row] = int(self.think(state, jax.random.fold_in(key, row)).action[0])
         return jnp.asarray(moves)
+
+
+def _stack(found: list[Found]) -> Found:
+    return jax.tree.map(lambda *x: np.stack(x), *found)
+
+
+@functools.lru_cache(maxsize=16)
+def _nothing_found(search: AlphaBeta, game: Game) -> Found:
+    return search.nothing_found(game, zero_evaluator(game))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _choose(search: AlphaBeta, game: Game, states: State, found: Found, key: Array) -> SearchResult:
+    return search.choose(game, states, found, key)

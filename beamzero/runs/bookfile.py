@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import reason, write_atomically, writing
+from beamzero.runs.files import check_writable, reason, write_atomically, writing
 
 FORMAT = "beamzero-book-1"
 
@@ -47,11 +47,7 @@ class Book:
 
 def check_book_path(path: str | os.PathLike[str]) -> None:
     """BadInput where no book could be written, so that it is known before the work begins."""
-    path = Path(path)
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder, but an opening book is one file")
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
+    check_writable(Path(path), "an opening book is")
 
 
 def save_book(path: str | os.PathLike[str], book: Book) -> None:

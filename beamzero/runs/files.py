@@ -107,6 +107,21 @@ def writing(what: str, otherwise: type[Exception] = RunStopped) -> Iterator[None
         raise
 
 
+def check_writable(path: Path, what: str) -> None:
+    """BadInput where no file can be written, so that it is known before the work begins.
+
+    `what` is to be written, as in "a book is".
+    """
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder, but {what} one file")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
+    probe = temporary_beside(path)
+    with writing(str(path), otherwise=BadInput):
+        probe.touch()
+        probe.unlink()
+
+
 def reason(error: BaseException) -> str:
     """What an error says, in one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

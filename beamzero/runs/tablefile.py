@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import reason, write_atomically, writing
+from beamzero.runs.files import check_writable, reason, write_atomically, writing
 from beamzero.search.endgame import MOST_POSITIONS, EndgameTable, count_positions
 
 FORMAT = "beamzero-table-1"
@@ -25,12 +25,7 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix != SUFFIX:
         raise BadInput(f"a table's file must end in {SUFFIX}, but {path.name!r} does not")
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder, but a table is one file")
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
-    if not os.access(path.parent, os.W_OK):
-        raise BadInput(f"could not write {path}: the folder is read-only")
+    check_writable(path, "a table is")
     return path
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
-from beamzero.runs.files import reason, temporary_beside, write_atomically, writing
+from beamzero.runs.files import check_writable, reason, write_atomically, writing
 
 FORMAT = "beamzero-weights-1"
 
@@ -43,15 +43,7 @@ class Weights:
 
 def check_weights_path(path: str | os.PathLike[str]) -> None:
     """BadInput where no weights could be written, so that it is known before the work begins."""
-    path = Path(path)
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder, but weights are one file")
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
-    probe = temporary_beside(path)
-    with writing(str(path), otherwise=BadInput):
-        probe.touch()
-        probe.unlink()
+    check_writable(Path(path), "weights are")
 
 
 def save_weights(path: str | os.PathLike[str], weights: Weights) -> None:

@@ -102,16 +102,18 @@ class AlphaBeta:
         searcher = self.searcher(game, evaluator)
         depth = jnp.int32(1 if self.deepen else searcher.rules.max_depth)
         search = searcher.begin(searcher.new_search(root, memory), root, depth)
-        nothing = jnp.zeros(searcher.width, jnp.int32)
-        found = Found(
-            jnp.int32(0), jnp.int32(0), jnp.bool_(False), search.below_line, nothing, nothing == 1, jnp.int32(0)
-        )
-        return Deepening(root, search, depth, found)
+        return Deepening(root, search, depth, self.nothing_found(game, evaluator))
+
+    def nothing_found(self, game: Game, evaluator: Evaluator) -> Found:
+        """What is known before the first depth is done."""
+        searcher, zero = self.searcher(game, evaluator), jnp.int32(0)
+        line, moves = jnp.zeros(searcher.rows, jnp.int32), jnp.zeros(searcher.width, jnp.int32)
+        return Found(zero, zero, jnp.bool_(False), line, moves, moves == 1, zero)
 
     def advance(self, game: Game, evaluator: Evaluator, progress: Deepening, expansions: Array) -> Deepening:
         """The search after some more expansions; or as soon as one more depth has come to its end."""
         searcher = self.searcher(game, evaluator)
-        nodes = jnp.where(progress.found.depth == 0, _UNLIMITED, self.nodes)
+        nodes = jnp.where(progress.found.depth == 0, jnp.int32(2**31 - 1), self.nodes)
         search = searcher.advance(progress.search, expansions, nodes)
         done = unpack(At, search.at).slot < 0
         found = _if(done, _found(search, progress.depth), progress.found)
@@ -150,11 +152,6 @@ class AlphaBeta:
 
 def _if(condition: Array, first: Any, second: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
-
-
-def _spaced(found: Found, listed: Array) -> Array:
-    """float32 [B, K]: the worth of moves as they are ordered, a nearer win before a later one."""
-    return jnp.where(listed, found.moves[:, : listed.shape[1]].astype(jnp.float32), -jnp.inf)
 
 
 def _found(search: Search, depth: Array) -> Found:

@@ -37,7 +37,10 @@ class Depth(NamedTuple):
     proven: bool
     """Whether the rules alone decide the value."""
     plies: int | None
-    """How long the game will last with best play, where a win or a loss is proven and nobody's table says so."""
+    """How long the game will last with best play, where a win or a loss is seen within the depth.
+
+    One that noisy moves lead to beyond it is proven too, but quiet moves may lead there sooner.
+    """
     line: list[int]
     """The best line, as actions."""
     nodes: int
@@ -48,7 +51,7 @@ class Depth(NamedTuple):
 
     def plies_of_moves(self) -> list[int | None]:
         """After how many plies the game ends with best play, by the slot of a root's move; None where not decided."""
-        return [_plies(one) for one in np.asarray(self.found.moves).tolist()]
+        return [_plies(one, self.depth) for one in np.asarray(self.found.moves).tolist()]
 
 
 def deepen(
@@ -89,7 +92,7 @@ def _report(found: Found, nodes: int, seconds: float) -> Depth:
         depth=int(found.depth),
         value=max(-1.0, min(1.0, value / worth.ONE)),
         proven=abs(value) > worth.ONE or bool(found.complete),
-        plies=_plies(value),
+        plies=_plies(value, int(found.depth)),
         line=line[: line.index(-1)] if -1 in line else line,
         nodes=nodes,
         seconds=seconds,
@@ -97,13 +100,13 @@ def _report(found: Found, nodes: int, seconds: float) -> Depth:
     )
 
 
-def _plies(value: int) -> int | None:
-    """After how many plies a game that is worth this ends; None where it is open, or a table knows the result alone.
+def _plies(value: int, depth: int) -> int | None:
+    """After how many plies a game that is worth this ends; None where that is not seen within the depth.
 
     In plain numbers: to ask the device would take longer, and the clock is running.
     """
     plies = worth.plies_to_end(value)
-    return int(plies) if abs(value) > worth.ONE and plies < worth.LATER else None
+    return int(plies) if abs(value) > worth.ONE and plies <= depth else None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -41,6 +41,9 @@ _KILLERS_PAY = 64
 _SPAN = 2**20
 """A little more than any evaluation is worth."""
 
+_COUNTLESS = np.int32(2**31 - 2**20)
+"""Where counts stop, so that they do not run over."""
+
 _DONE = np.int32(-1)
 """The order of a child that need not be searched any more."""
 
@@ -99,7 +102,7 @@ class At(NamedTuple):
     key_hi: Int
     hint: Int  # what was its best move in an earlier search, or NO_MOVE
     visited: Int  # positions that a search of one child after the other would have looked at
-    expanded: Int  # nodes that were expanded
+    expanded: Int  # nodes that were expanded since `advance` was called
 
 
 class Frame(NamedTuple):
@@ -211,13 +214,13 @@ class Searcher:
 
         def more(search: Search) -> Array:
             at = unpack(At, search.at)
-            return (at.slot >= 0) & (at.expanded < stop) & (at.visited < nodes)
+            return (at.slot >= 0) & (at.expanded < expansions) & (at.visited < nodes)
 
         def body(search: Search) -> Search:
             return self._settle(self._expand(search))
 
-        stop = unpack(At, search.at).expanded + expansions
-        return lax.while_loop(more, body, search)
+        begun = unpack(At, search.at)._replace(expanded=0)
+        return lax.while_loop(more, body, search._replace(at=_pack(begun)))
 
     # --- expanding -------------------------------------------------------------------------------------------------
 
@@ -260,7 +263,7 @@ class Searcher:
         at = at._replace(
             row=jnp.where(finished, at.row, row),
             found=finished,
-            visited=at.visited + looked,
+            visited=jnp.minimum(at.visited, _COUNTLESS) + looked,
             expanded=at.expanded + 1,
         )
         made = Frame(node, _pack(ordered), line)

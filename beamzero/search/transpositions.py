@@ -72,11 +72,5 @@ def serves(entry: Entry, depth: Array) -> Array:
     return entry.there & ((entry.depth == depth) | entry.complete & (entry.depth <= depth))
 
 
-def keeps(old: Array, key: Array, depth: Array) -> Array:
-    """bool []: whether a row should stay rather than make place for an entry of this key and depth."""
-    there = read(old, key)
-    return there.there & (there.depth > depth)
-
-
 def _bits(word: Array, low: int, number: int) -> Array:
     return (word >> np.uint32(low) & np.uint32(2**number - 1)).astype(jnp.int32)

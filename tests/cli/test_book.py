@@ -94,6 +94,7 @@ def test_help_names_the_agent_that_searches_where_none_is_named(capsys):
 
 
 WRONG = [
+    (["book", "tic_tac_toe", "--read", "n.book", "--replies", "2"], "--read only reads: options for making a book"),
     (["book", "tic_tac_toe"], "name the file of the book with --out FILE"),
     (["book", "tic_tac_to", "--out", "n.book"], "unknown game 'tic_tac_to'"),
     ([*MAKE, "--out", "none/n.book"], "there is no folder none to write n.book into"),

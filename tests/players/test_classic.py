@@ -10,10 +10,11 @@ import pytest
 from beamzero.compiler import CompilationCount
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import SearchPlayer, make_player
+from beamzero.players import SearchPlayer, clocked, make_player
 from beamzero.players.classic import QUIET_PLIES
 from beamzero.players.clocked import ClockedPlayer
 from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.deepening import deepen
 from tests.search.plain import Lines, Minimax, random_positions, rows
 
 TIC_TAC_TOE, KALAH, FOUR = make_game("tic_tac_toe"), make_game("kalah"), make_game("connect_four")
@@ -79,7 +80,7 @@ def test_with_seconds_it_has_a_clock_and_a_larger_table():
         ("alphabeta:seconds=nan", "seconds is nan|seconds is 'nan'"),
         ("alphabeta:seconds=inf", "seconds is inf|seconds is 'inf'"),
         ("alphabeta:seconds=1e9", "seconds is 1e.09, but must be more than 0 and at most 86400"),
-        ("alphabeta:4,hash=-1", "hash is -1 MB, but must be 0 for no table, or 0.001 to 4096"),
+        ("alphabeta:4,hash=-1", "hash is -1 MB, but must be 0 for no table, or 0.001 to "),
         ("alphabeta:4,hash=100000", "hash is 100000 MB"),
         ("alphabeta:4,hash=0.00001", "hash is 1e-05 MB"),
         ("alphabeta:4,hash=nan", "hash is nan|hash is 'nan'"),
@@ -185,3 +186,18 @@ def test_a_clocked_player_obeys_its_other_limits():
     plain = make_player("alphabeta:3,hash=0", FOUR)
     for one, other in zip(clocked.think(states, KEY), plain.think(states, KEY), strict=True):
         assert np.array_equal(one, other)
+
+
+def test_nothing_compiles_once_the_clock_is_running(monkeypatch):
+    """Not even what is done with the answer."""
+    count = CompilationCount()
+
+    def search_then_count(*arguments):
+        yield from deepen(*arguments)
+        count.__enter__()
+
+    monkeypatch.setattr(clocked, "deepen", search_then_count)
+    states = random_positions(FOUR, 1, seed=3)
+    make_player("alphabeta:seconds=0.01,hash=0.5", FOUR).think(states, KEY)
+    count.__exit__()
+    assert count.number == 0

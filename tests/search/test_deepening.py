@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.compiler import CompilationCount
 from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
-from beamzero.search import deepening
+from beamzero.search import deepening, worth
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.deepening import Depth, deepen
 from beamzero.search.evaluator import Evaluator, zero_evaluator
@@ -43,9 +43,8 @@ class Clock:
         self.now, advance = 0.0, deepening._advance
 
         def ticking(game: Game, settings: AlphaBeta, evaluator: Evaluator, progress, expansions):
-            before = int(unpack(At, progress.search.at).expanded)
             progress = advance(game, settings, evaluator, progress, expansions)
-            self.now += expansion * (int(unpack(At, progress.search.at).expanded) - before)
+            self.now += expansion * int(unpack(At, progress.search.at).expanded)
             return progress
 
         monkeypatch.setattr(deepening, "_advance", ticking)
@@ -177,8 +176,32 @@ def test_a_win_is_told_with_its_plies_and_ends_the_search():
         state = FOUR.step(state, jnp.int32(column))
     depths = list(deepen(FOUR, FEATURES, SEARCH, state))
     assert [(d.value, d.proven, d.plies, d.line) for d in depths] == [(1.0, True, 1, [3])]
-    *_, lost = deepen(FOUR, FEATURES, SEARCH, FOUR.step(FOUR.step(state, jnp.int32(4)), jnp.int32(6)))
-    assert (lost.value, lost.plies, lost.line) == (1.0, 1, [3])
+
+
+def test_a_loss_is_told_with_its_plies():
+    """Three in the bottom row with room on both sides."""
+    state = FOUR.init(KEY)
+    for column in (3, 3, 2, 2, 4):
+        state = FOUR.step(state, jnp.int32(column))
+    *_, lost = deepen(FOUR, FEATURES, SEARCH, state)
+    assert (lost.depth, lost.value, lost.proven, lost.plies, len(lost.line)) == (2, -1.0, True, 2, 2)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_distance_of_an_end_is_told_only_within_the_depth(sign):
+    """What noisy moves lead to beyond it is proven, but other moves may lead there sooner."""
+    in_three = sign * int(worth.from_score(jnp.float32(1), jnp.int32(3)))
+    assert [deepening._plies(in_three, depth) for depth in (1, 2, 3, 4)] == [None, None, 3, 3]
+    assert deepening._plies(sign * worth.ONE // 2, 4) is None
+
+
+@pytest.mark.parametrize("count", ["expanded", "visited"])
+def test_a_search_goes_on_however_much_was_counted_before(count):
+    start = jax.jit(lambda: SEARCH.start(FOUR, FEATURES, FOUR.init(KEY), SEARCH.new_memory(FOUR, FEATURES)))()
+    at = start.search.at.at[At._fields.index(count)].set(2**31 - 2**20)
+    advance = jax.jit(lambda progress: SEARCH.advance(FOUR, FEATURES, progress, jnp.int32(2**31 - 2**20)))
+    after = advance(start._replace(search=start.search._replace(at=at)))
+    assert int(after.found.depth) == 1 and int(after.found.nodes) > 0
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
