@@ -10,7 +10,7 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, scores_of_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_best, choose_move, scores_of_moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +40,27 @@ class OneLook:
         values = jnp.where(listed, scores_of_moves(evaluator, states, moves), -jnp.inf)
         roots = RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_))
         return choose_move(game, roots, jnp.ones(listed.shape[0], jnp.int32), key)
+
+
+@dataclasses.dataclass(frozen=True)
+class Likeliest:
+    """The move that the policy gives most, asked once: the AlphaZero agent without a search.
+
+    Such a net does not tell moves apart by value, so each has that of the position.
+    """
+
+    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+        value, scores = evaluator.value_and_scores(states)
+        legal = jax.vmap(game.legal)(states)
+        scores = jnp.where(legal, scores, -jnp.inf)
+        return SearchResult(
+            action=choose_best(scores, key)[0],
+            values=jnp.where(legal, value[:, None], -jnp.inf),
+            policy=jax.nn.softmax(scores, axis=1),
+            value=value,
+            nodes=jnp.ones(legal.shape[0], jnp.int32),
+            proven=jnp.zeros(legal.shape, jnp.bool_),
+        )
 
 
 def random_moves(game: Game, states: State, key: Array) -> Array:

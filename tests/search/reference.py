@@ -176,9 +176,11 @@ class _Scramble:
         return numbers[:, 0] if self.width is None else numbers
 
 
-def scrambled_evaluator(game: Game, seed: int) -> Evaluator:
+def scrambled_evaluator(game: Game, seed: int, levels: int = 8) -> Evaluator:
     seeds = jnp.uint32(2 * seed), jnp.uint32(2 * seed + 1)
-    return Evaluator(Partial(_Scramble(), seeds[0]), Partial(_Scramble(game.num_actions), seeds[1]))
+    return Evaluator(
+        Partial(_Scramble(levels=levels), seeds[0]), Partial(_Scramble(game.num_actions, levels), seeds[1])
+    )
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -1,0 +1,368 @@
+"""Monte Carlo tree search with a net (PUCT, as in AlphaZero) or with random games (UCT), for a batch of roots at once.
+
+A simulation goes down from the root by the most promising moves to a position that is not in the tree yet, or to one
+where the game is over; asks what that is worth; and adds this to all moves it came by. A move is promising by
+
+    PUCT:  Q + c * P * sqrt(N of all moves) / (1 + N)          P: the prior of the move, softmax of the net's scores
+    UCT:   Q + c * sqrt(ln(N of all moves) / N)                moves that were never tried first
+
+where N counts how often it was tried and Q is the mean of what that led to, for the side to move, in [-1, 1] as it is;
+`unvisited` where it was never tried. Of equal moves the first in the game's list is taken. Where nothing was tried yet,
+all counts are 0 and the formula says nothing: there 1 stands for the count of all moves, so that the prior decides.
+
+Layout. A tree's nodes stand in the order in which they were added, the root in place 0; each has K slots for its moves.
+Values are for side 0 except in the sums of a node, which are for the side to move there, so a second move of the same
+side needs no special case.
+
+Dice. Where chance decides, a node's slots hold the outcomes, and its sums are for side 0. The outcome is taken that
+lags most behind its probability, so that visits follow the probabilities as closely as whole numbers can. A simulation
+that meets a new event goes on to one outcome of it, since evaluators know decisions only: it adds both nodes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from beamzero.errors import BadInput
+from beamzero.games import CHANCE, Game, State
+from beamzero.games.game import keep_if
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign, spread
+from beamzero.search.packing import apply_packed
+from beamzero.search.teaching import Lesson
+
+_Carry = TypeVar("_Carry")
+
+MOST_SIMULATIONS = 100_000
+
+_PRIOR, _VISITS, _TOTAL, _CHILD = range(4)
+"""The rows of `Tree.edges`."""
+
+_NOTHING = -1.0
+"""In place of a child that is not in the tree."""
+
+_LEVELS = {"cpu": 1, "gpu": 4}
+"""Levels of the tree in one trip of a loop: on a GPU a trip costs the host more than the level costs the device."""
+
+
+class Tree(NamedTuple):
+    """The trees of B roots, each with places for N nodes of K moves."""
+
+    states: State  # [B, N, ...]
+    moves: Array  # int32 [B, N, K]
+    edges: Array  # float32 [B, N, 4, K] of each move: its prior, how often it was tried, the sum of what came of it,
+    # and the place of the node it leads to. The prior is -inf in empty slots
+    value: Array  # float32 [B, N] for side 0: the score if the game is over there, else what the evaluator says
+    sign: Array  # float32 [B, N] +1 where side 0 is to move
+    over: Array  # bool [B, N]
+    chance: Array  # bool [B, N] whether dice decide there
+    parent: Array  # int32 [B, N] -1 for the root
+    parent_slot: Array  # int32 [B, N] which move of the parent leads here
+    size: Array  # int32 [B] nodes in the tree
+    evaluations: Array  # int32 [B] positions that the evaluator was asked about
+    done: Array  # int32 [] simulations
+
+
+class Leaf(NamedTuple):
+    """Where a simulation ends, for each of B roots."""
+
+    node: Array  # int32 [B] the last node of the tree on the way
+    slot: Array  # int32 [B] the move that leaves the tree from there; anything where the game is over at the node
+
+
+@dataclasses.dataclass(frozen=True)
+class MCTS:
+    """Settings of the search."""
+
+    sims: int = 100
+    """Simulations."""
+    c: float = 1.5
+    """How much what was seldom tried counts."""
+    uct: bool = False
+    """Whether moves are chosen by UCT, without priors."""
+    unvisited: float = 0.0
+    """Q of a move that was never tried."""
+    noise: float = 0.0
+    """The share of random noise in the priors of the root; it needs a key."""
+    alpha: float = 0.3
+    """The parameter of Dirichlet's distribution, which the noise is drawn from."""
+    count_node: bool = False
+    """Whether a node counts as one visit more than its moves do, as in MuZero: ``sqrt(1 + N of all moves)``."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sims <= MOST_SIMULATIONS:
+            raise BadInput(f"sims is {self.sims}, but a search does 1 to {MOST_SIMULATIONS} simulations")
+        if not self.c >= 0:
+            raise BadInput(f"c is {self.c:g}, but must be 0 or more")
+        if not 0 <= self.noise <= 1:
+            raise BadInput(f"noise is {self.noise:g}, but must be 0 to 1")
+        if not self.alpha > 0:
+            raise BadInput(f"alpha is {self.alpha:g}, but must be more than 0")
+
+    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+        noise_key, key = jax.random.split(key)
+        tree = self.start(game, evaluator, states, noise_key)
+        return self.result(game, self.advance(game, evaluator, tree, self.sims), key)
+
+    # --- growing ---------------------------------------------------------------------------------------------------
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Tree:
+        """Trees of their roots alone."""
+        batch, width = jax.tree.leaves(states)[0].shape[0], max(game.max_moves, game.num_chance)
+        places = 1 + self.sims * (2 if game.num_chance else 1)
+
+        def room(x: Array) -> Array:
+            return jnp.zeros((batch, places, *x.shape[1:]), x.dtype)
+
+        nothing, none_yet = jnp.zeros((batch, places), jnp.int32), jnp.zeros(batch, jnp.int32)
+        tree = Tree(
+            states=jax.tree.map(room, states),
+            moves=jnp.zeros((batch, places, width), jnp.int32),
+            edges=jnp.zeros((batch, places, 4, width), jnp.float32),
+            value=nothing.astype(jnp.float32),
+            sign=nothing.astype(jnp.float32),
+            over=nothing.astype(jnp.bool_),
+            chance=nothing.astype(jnp.bool_),
+            parent=nothing,
+            parent_slot=nothing,
+            size=none_yet,
+            evaluations=none_yet,
+            done=jnp.int32(0),
+        )
+        no_parent = Leaf(none_yet - 1, none_yet - 1)
+        tree = self._add(game, evaluator, tree, states, no_parent, jnp.ones(batch, jnp.bool_))
+        return self._add_noise(tree, key) if self.noise else tree
+
+    def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
+        """`budget` more simulations of every root, or as many as there is room for."""
+        stop = jnp.minimum(tree.done + budget, self.sims)
+        return lax.while_loop(lambda tree: tree.done < stop, lambda tree: self._simulate(game, evaluator, tree), tree)
+
+    def _simulate(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
+        leaf = self._descend(tree)
+        rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
+        fresh = ~tree.over[rows, leaf.node]
+        tree = self._add(game, evaluator, tree, _follow(game, tree, leaf), leaf, fresh)
+        last = jnp.where(fresh, tree.size - 1, leaf.node)
+        if game.num_chance:
+            fresh &= tree.chance[rows, last]
+            leaf = Leaf(last, self._choose(tree.edges[rows, last], tree.chance[rows, last]))
+            tree = self._add(game, evaluator, tree, _follow(game, tree, leaf), leaf, fresh)
+            last = jnp.where(fresh, tree.size - 1, last)
+        return self._back_up(tree, last)._replace(done=tree.done + 1)
+
+    def _descend(self, tree: Tree) -> Leaf:
+        rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
+
+        def go_down(carry: tuple[Leaf, Array]) -> tuple[Leaf, Array]:
+            leaf, following = carry
+            going = following >= 0
+            node = jnp.where(going, following, leaf.node)
+            edges = tree.edges[rows, node]  # [B, 4, K]
+            slot = self._choose(edges, tree.chance[rows, node])
+            child = jnp.take_along_axis(edges[:, _CHILD], slot[:, None], axis=1)[:, 0].astype(jnp.int32)
+            slot = jnp.where(going, slot, leaf.slot)
+            return Leaf(node, slot), jnp.where(going & ~tree.over[rows, node], child, -1)
+
+        start = jnp.zeros_like(rows)
+        return lax.while_loop(lambda carry: jnp.any(carry[1] >= 0), _several(go_down), (Leaf(start, start), start))[0]
+
+    def _choose(self, edges: Array, chance: Array) -> Array:
+        """int32 [B]: the most promising slot of each node, the first of equal ones; where dice decide, the rarest."""
+        prior, visits, total = edges[:, _PRIOR], edges[:, _VISITS], edges[:, _TOTAL]
+        tried = jnp.sum(visits, axis=1, keepdims=True)
+        mean = jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), self.unvisited)
+        if self.uct:
+            doubt = jnp.sqrt(jnp.log(jnp.maximum(tried, 1.0)) / jnp.maximum(visits, 1.0))
+            promise = jnp.where(visits > 0, mean + self.c * doubt, jnp.inf)
+        else:
+            count = tried + 1.0 if self.count_node else jnp.maximum(tried, 1.0)
+            promise = mean + self.c * prior * jnp.sqrt(count) / (1.0 + visits)
+        promise = jnp.where(chance[:, None], prior * (1.0 + tried) - visits, promise)
+        return first_highest(jnp.where(prior > -jnp.inf, promise, -jnp.inf))
+
+    def _add(self, game: Game, evaluator: Evaluator, tree: Tree, states: State, leaf: Leaf, fresh: Array) -> Tree:
+        """The tree with one node more where `fresh` [B] holds, reached from `leaf`."""
+        batch, places, _, width = tree.edges.shape
+        rows = jnp.arange(batch, dtype=jnp.int32)
+        over = jax.vmap(game.over)(states)
+        chance = (jax.vmap(game.player)(states) == CHANCE) & ~over if game.num_chance else jnp.zeros_like(over)
+        moves, _, listed = listed_moves(game, states, ~over)
+        ask = fresh & ~over & ~chance
+        (said, scores), _ = apply_packed(lambda rows, _: _ask(evaluator, *rows), (states, moves), ask, eighths=(4, 8))
+        prior = _priors(scores, listed)
+        if game.num_chance:
+            moves, prior = _with_outcomes(game, states, chance, moves, prior)
+        sign = jnp.where(chance, 1.0, side_sign(game, states))
+        value = jnp.where(over, jax.vmap(game.score)(states), sign * said)
+        nothing = jnp.zeros((batch, width), jnp.float32)
+        edges = jnp.stack([prior, nothing, nothing, jnp.full_like(nothing, _NOTHING)], axis=1)
+        place = jnp.where(fresh, tree.size, places)  # past the end where there is none: dropped
+
+        def write(array: Array, node: Array) -> Array:
+            return array.at[rows, place].set(node, mode="drop")
+
+        from_node = jnp.where(fresh & (leaf.node >= 0), leaf.node, places)
+        joined = tree.edges.at[rows, from_node, _CHILD, leaf.slot].set(tree.size.astype(jnp.float32), mode="drop")
+        return tree._replace(
+            states=jax.tree.map(write, tree.states, states),
+            moves=write(tree.moves, moves),
+            edges=write(joined, edges),
+            value=write(tree.value, value),
+            sign=write(tree.sign, sign),
+            over=write(tree.over, over),
+            chance=write(tree.chance, chance),
+            parent=write(tree.parent, leaf.node),
+            parent_slot=write(tree.parent_slot, leaf.slot),
+            size=tree.size + fresh.astype(jnp.int32),
+            evaluations=tree.evaluations + ask.astype(jnp.int32),
+        )
+
+    def _back_up(self, tree: Tree, last: Array) -> Tree:
+        """The tree after what the node `last` [B] is worth was added to all moves that lead there."""
+        batch, places = tree.parent.shape
+        rows = jnp.arange(batch, dtype=jnp.int32)
+        value = tree.value[rows, last]
+        both = jnp.array([_VISITS, _TOTAL], jnp.int32)[None]
+
+        def go_up(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            edges, node = carry
+            parent, slot = tree.parent[rows, node], tree.parent_slot[rows, node]
+            place = jnp.where(parent >= 0, parent, places)
+            gained = jnp.stack([jnp.ones_like(value), value * tree.sign[rows, parent]], axis=1)  # [B, 2]
+            edges = edges.at[rows[:, None], place[:, None], both, slot[:, None]].add(gained, mode="drop")
+            return edges, jnp.where(parent >= 0, parent, 0)
+
+        # The root has no parent, so that it may be visited again while other rows are still on their way.
+        edges, _ = lax.while_loop(lambda carry: jnp.any(carry[1] > 0), _several(go_up), (tree.edges, last))
+        return tree._replace(edges=edges)
+
+    def _add_noise(self, tree: Tree, key: Array) -> Tree:
+        """Random noise in the priors of the roots."""
+        prior = tree.edges[:, 0, _PRIOR]
+        listed = prior > -jnp.inf
+        gamma = jnp.where(listed, jax.random.gamma(key, self.alpha, prior.shape), 0.0)
+        noise = gamma / jnp.maximum(jnp.sum(gamma, axis=1, keepdims=True), 1e-30)
+        mixed = jnp.where(listed, (1 - self.noise) * prior + self.noise * noise, -jnp.inf)
+        return tree._replace(edges=tree.edges.at[:, 0, _PRIOR].set(mixed))
+
+    # --- what was found --------------------------------------------------------------------------------------------
+
+    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Lesson:
+        """What the net should have said: moves as often as they were tried, and the mean of what came of them."""
+        noise_key, key = jax.random.split(key)
+        tree = self.advance(game, evaluator, self.start(game, evaluator, states, noise_key), self.sims)
+        policy = self.root_policy(tree)[:, : game.max_moves]
+        return Lesson(policy, policy, self.best_slot(tree, key), self.root_value(tree), jnp.sum(tree.evaluations))
+
+    def best_slot(self, tree: Tree, key: Array) -> Array:
+        """int32 [B]: the move that was tried most; of several the best by value; of several by the key."""
+        visits, values = tree.edges[:, 0, _VISITS], self._root_values(tree)
+        listed = tree.edges[:, 0, _PRIOR] > -jnp.inf
+        most = listed & (visits == jnp.max(jnp.where(listed, visits, -1.0), axis=1, keepdims=True))
+        best = most & (values == jnp.max(jnp.where(most, values, -jnp.inf), axis=1, keepdims=True))
+        return first_highest(jnp.where(best, jax.random.uniform(key, visits.shape), -1.0))
+
+    def _root_values(self, tree: Tree) -> Array:
+        """float32 [B, K]: the mean of what came of each move of the root, for the side to move."""
+        visits, total = tree.edges[:, 0, _VISITS], tree.edges[:, 0, _TOTAL]
+        return jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), self.unvisited)
+
+    def root_policy(self, tree: Tree) -> Array:
+        """float32 [B, K]: how often each of the root's moves was tried, as a share; 0 in empty slots."""
+        visits = tree.edges[:, 0, _VISITS]
+        return visits / jnp.maximum(jnp.sum(visits, axis=1, keepdims=True), 1.0)
+
+    def root_value(self, tree: Tree) -> Array:
+        """float32 [B]: the mean of all that the simulations came to, for the side to move at the root."""
+        visits, total = tree.edges[:, 0, _VISITS], tree.edges[:, 0, _TOTAL]
+        own = tree.sign[:, 0] * tree.value[:, 0]
+        return (own + jnp.sum(total, axis=1)) / (1.0 + jnp.sum(visits, axis=1))
+
+    def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
+        """The best move, and how often each was tried; `proven` are the moves that end the game."""
+        moves, child = tree.moves[:, 0], tree.edges[:, 0, _CHILD]
+        listed = tree.edges[:, 0, _PRIOR] > -jnp.inf
+        slot = self.best_slot(tree, key)
+        rows = jnp.arange(moves.shape[0], dtype=jnp.int32)
+        ended = tree.over[rows[:, None], jnp.maximum(child, 0.0).astype(jnp.int32)] & (child >= 0)
+
+        def by_action(numbers: Array, fill: float) -> Array:
+            return spread(moves, listed, numbers, game.num_actions, fill)
+
+        return SearchResult(
+            action=moves[rows, slot],
+            values=by_action(self._root_values(tree), -jnp.inf),
+            policy=by_action(self.root_policy(tree), 0.0),
+            value=self.root_value(tree),
+            nodes=tree.size,
+            proven=by_action(ended, False),
+        )
+
+
+def expected_line(tree: Tree, root: int = 0) -> list[int]:
+    """The moves that the tree of one root expects, on the host: the most tried one after the most tried one."""
+    edges, moves, over, chance = jax.device_get([x[root] for x in (tree.edges, tree.moves, tree.over, tree.chance)])
+    line: list[int] = []
+    node = 0
+    while not over[node] and not chance[node] and edges[node, _VISITS].any():
+        # Of moves that were tried as often the one that did best, as the search itself chooses.
+        slot = max(range(edges.shape[2]), key=lambda k: (edges[node, _VISITS, k], edges[node, _TOTAL, k]))
+        line.append(int(moves[node, slot]))
+        node = int(edges[node, _CHILD, slot])
+    return line
+
+
+def _several(level: Callable[[_Carry], _Carry]) -> Callable[[_Carry], _Carry]:
+    """As many levels of the tree as one trip of a loop does; a level too many must change nothing."""
+
+    def trip(carry: _Carry) -> _Carry:
+        for _ in range(_LEVELS["gpu" if jax.default_backend() == "gpu" else "cpu"]):
+            carry = level(carry)
+        return carry
+
+    return trip
+
+
+def _follow(game: Game, tree: Tree, leaf: Leaf) -> State:
+    """The states [B] that the leaves' moves lead to."""
+    rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
+    before = jax.tree.map(lambda x: x[rows, leaf.node], tree.states)
+    move = tree.moves[rows, leaf.node, leaf.slot]
+    after = jax.vmap(game.step)(before, move)
+    if not game.num_chance:
+        return after
+    return jax.vmap(keep_if)(tree.chance[rows, leaf.node], jax.vmap(game.resolve)(before, move), after)
+
+
+def _ask(evaluator: Evaluator, states: State, moves: Array) -> tuple[Array, Array]:
+    """float32 [B] and [B, K]: the value of each state, and the score of each of its moves."""
+    value, scores = evaluator.value_and_scores(states)
+    return value, jnp.take_along_axis(scores, moves, axis=1)
+
+
+def _priors(scores: Array, listed: Array) -> Array:
+    """float32 [B, K]: softmax of the scores of the listed moves; -inf in empty slots."""
+    some = jnp.any(listed, axis=1, keepdims=True)  # the softmax of nothing is no number
+    share = jax.nn.softmax(jnp.where(listed | ~some, scores, -jnp.inf), axis=1)
+    return jnp.where(listed, share, -jnp.inf)
+
+
+def _with_outcomes(game: Game, states: State, chance: Array, moves: Array, prior: Array) -> tuple[Array, Array]:
+    """Moves and priors [B, K], where dice decide those of the outcomes."""
+    width = max(game.max_moves, game.num_chance)
+    odds = jax.vmap(game.chance)(states)
+
+    def widen(x: Array, fill: float) -> Array:
+        return jnp.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=fill)
+
+    outcomes = jnp.broadcast_to(jnp.arange(width, dtype=jnp.int32)[None], (chance.shape[0], width))
+    possible = widen(jnp.where(odds > 0, odds, -jnp.inf), -jnp.inf)
+    here = chance[:, None]
+    return jnp.where(here, outcomes, widen(moves, 0)), jnp.where(here, possible, widen(prior, -jnp.inf))

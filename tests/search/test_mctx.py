@@ -1,0 +1,94 @@
+"""Our tree search against mctx's, where both can be set to do the same; and Gumbel search, which is mctx's own."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.search.evaluator import zero_evaluator
+from beamzero.search.gumbel import Gumbel, as_mctx_is_written, mctx_step
+from beamzero.search.mcts import MCTS
+from tests.games.play import sample_states
+from tests.search.reference import scrambled_evaluator
+
+KEY = jax.random.key(0)
+SIMS, C = 60, 1.5
+GAMES = ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "kalah:houses=3,seeds=2"]
+
+
+def values_as_they_are(tree, node):
+    """0 where a move was never tried. Below the root, mctx itself would try illegal moves where all others look bad."""
+    illegal = tree.children_prior_logits[node] == jnp.finfo(jnp.float32).min
+    return jnp.where(illegal, -1e9, tree.qvalues(node))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def visits_by_mctx(game, evaluator, states):
+    value, scores = evaluator.value_and_scores(states)
+    with as_mctx_is_written():
+        return mctx.muzero_policy(
+            evaluator,
+            KEY,
+            mctx.RootFnOutput(prior_logits=scores, value=value, embedding=states),
+            lambda evaluator, key, action, states: mctx_step(game, evaluator, action, states),
+            SIMS,
+            invalid_actions=~jax.vmap(game.legal)(states),
+            dirichlet_fraction=0.0,
+            pb_c_init=C,
+            pb_c_base=1e9,  # so that c does not grow with the visits
+            qtransform=values_as_they_are,
+        ).action_weights
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def visits_by_us(game, search, evaluator, states):
+    return search(game, evaluator, states, KEY).policy
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_visits_are_those_of_mctx(name):
+    """With a node counted among its visits, as MuZero does; in Kalah a side often moves twice."""
+    game = make_game(name)
+    states, evaluator = sample_states(game, 64, 1), scrambled_evaluator(game, 1, levels=10_000)  # without ties
+    ours = visits_by_us(game, MCTS(SIMS, c=C, count_node=True), evaluator, states)
+    np.testing.assert_allclose(ours, visits_by_mctx(game, evaluator, states), atol=1e-6)
+
+
+def test_gumbel_search_teaches_a_win_at_hand():
+    game = make_game("connect_four")
+    states = jax.vmap(game.init)(jax.random.split(KEY, 16))
+    for column in (3, 0, 3, 0, 3, 1):
+        states = jax.vmap(game.step, (0, None))(states, jnp.int32(column))
+    lesson = jax.jit(functools.partial(Gumbel(16).teach, game))(zero_evaluator(game), states, KEY)
+    np.testing.assert_allclose(np.sum(lesson.policy, axis=1), 1, rtol=1e-5)
+    assert (np.asarray(lesson.best) == 3).all()
+    assert (np.asarray(lesson.policy)[:, 3] > 0.3).all()
+    assert (np.asarray(lesson.value) > 0.1).all()
+    assert int(lesson.evaluations) == 16 * 17
+    np.testing.assert_array_equal(np.sum(lesson.draw, axis=1), 1)
+
+
+def test_gumbel_search_never_plays_what_is_illegal():
+    game = make_game("connect_four:rows=4,columns=4,length=3")
+    states, evaluator = sample_states(game, 64, 2), scrambled_evaluator(game, 1)
+    lesson = jax.jit(functools.partial(Gumbel(8).teach, game))(evaluator, states, KEY)
+    _, count = jax.vmap(game.moves)(states)
+    empty = np.arange(game.max_moves)[None] >= np.asarray(count)[:, None]
+    assert empty.any()
+    assert (np.asarray(lesson.policy)[empty] == 0).all() and (np.asarray(lesson.draw)[empty] == 0).all()
+    assert (np.asarray(lesson.best) < np.asarray(count)).all()
+
+
+def test_gumbel_search_refuses_dice():
+    class Dice:
+        name, num_chance = "dice", 6
+
+    with pytest.raises(BadInput, match="search=gumbel knows no dice, which dice has"):
+        Gumbel().teach(Dice(), None, None, KEY)
