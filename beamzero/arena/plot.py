@@ -1,4 +1,4 @@
-"""One picture of a training run: how strong the agent became, and how well its nets fit."""
+"""Pictures of a training run: how strong the agent became, and how well its nets fit."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -49,6 +49,32 @@ def draw_training(
         _draw_ratings(above, np.asarray(iterations), _floats(elo), _floats(low), _floats(high))
         _draw_anchors(above, anchors)
         _draw_losses(below, losses)
+        write_png(figure, Path(path))
+
+
+def draw_climbs(
+    path: str | os.PathLike[str], games: Sequence[int], totals: Sequence[float], most: float, title: str
+) -> None:
+    """Write a PNG: the points out of `most` that the agent had on a ladder of opponents, against the games it played.
+
+    `games` and `totals` have one entry per climb. The file appears whole or not at all.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.0, 3.6), dpi=110, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        axes.plot(games, totals, color=BLUE, marker="o", markersize=3.5, label="agent")
+        axes.axhline(most, color=GREY, linestyle=(0, (5, 3)), linewidth=0.9, label=f"most, {most:g} points")
+        axes.set_xlim(left=0)
+        axes.set_ylim(0, 1.06 * most)
+        axes.set_xlabel("games of self-play")
+        axes.set_ylabel("wins + draws / 2")
+        _legend_above(axes)
         write_png(figure, Path(path))
 
 

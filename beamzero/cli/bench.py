@@ -12,6 +12,7 @@ from rich.table import Table
 
 from beamzero.cli.bench_beam import bench_beam
 from beamzero.cli.bench_games import PEERS, bench_games
+from beamzero.cli.bench_mcts import bench_mcts
 from beamzero.cli.bench_search import bench_search
 from beamzero.cli.common import AsJson, err, out, print_json
 from beamzero.cli.timing import Row
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def bench_command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam, search; all of them by default.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam, mcts, search; all of them by default.")
     ] = None,
     game: Annotated[
         list[str] | None, typer.Option("--game", metavar="GAME", help="Measure only this game; may be given again.")
@@ -102,6 +103,7 @@ def _sizes(rows: Sequence[Row]) -> Table:
 BENCHMARKS: dict[str, Callable[[Sequence[str], Sequence[str]], Iterator[Row]]] = {
     "games": bench_games,
     "beam": lambda peers, games: bench_beam(bool(peers)),
+    "mcts": lambda peers, games: bench_mcts(peers),
     "search": bench_search,
 }
 """Each is told which peers to measure too, and which games (none: all)."""

@@ -53,7 +53,7 @@ def bench_beam(peers: bool) -> Iterator[Row]:
     game = make_game("connect_four")
     backend = "gpu" if jax.default_backend() == "gpu" else "cpu"
     batch = 2**15 if backend == "gpu" else 2**10
-    roots = _some_positions(game, batch, 16)
+    roots = some_positions(game, batch, 16)
     sizes = [batch * game.max_moves, batch * game.max_moves // 16]
     for name, text in _NETS.items():
         for expand in (10, 100):
@@ -62,7 +62,7 @@ def bench_beam(peers: bool) -> Iterator[Row]:
         game, batch = make_game(wide.game), wide.roots[backend]
         chunk = children_at_once(game, batch)
         yield from _measure(
-            game, wide.net, _some_positions(game, batch, wide.plies), [chunk, 4 * chunk], 10,
+            game, wide.net, some_positions(game, batch, wide.plies), [chunk, 4 * chunk], 10,
             f"beam search E=10, {wide.game}",
         )  # fmt: skip
 
@@ -95,7 +95,7 @@ def _search(game: Game, search: BeamSearch, evaluator: Any, roots: State) -> tup
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _some_positions(game: Game, batch: int, plies: int) -> State:
+def some_positions(game: Game, batch: int, plies: int) -> State:
     """Positions from the first so many plies of random games, none of them over."""
 
     def move(ply: Array, states: State) -> State:

@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from beamzero.spec import quote
+
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
@@ -31,6 +33,12 @@ AgentName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; messages go to stderr.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same result.")]
 Moves = Annotated[str, typer.Option(help="Moves to play first, separated by commas.")]
+
+
+def agent_text(algorithm: str, path: str, sims: int = 100) -> str:
+    """The text that names a trained agent as one plays against it: AlphaZero with so many simulations a move."""
+    search = f",sims={sims}" if algorithm == "alphazero" else ""
+    return f"{algorithm}:{quote(path)}{search}"
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -15,13 +15,16 @@ from rich.text import Text
 
 from beamzero.cli.common import err
 from beamzero.cli.lists import elo_text
-from beamzero.training.report import Report
+from beamzero.training.report import Report, losses
+
+_COUNTS = {"searched": "searched states", "simulations": "simulations", "evaluations": "evaluations"}
+"""What searches count in a record, and what people read."""
 
 _FIRST_TIME = "compiling (only the first time)"
 
 
 class TrainingDisplay(Report):
-    """Iteration, phase, games/s, searched states/s, losses, last rating, time left."""
+    """Iteration, phase, games/s, what the searches do a second, losses, last rating, time left."""
 
     def __init__(self) -> None:
         self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
@@ -37,6 +40,7 @@ class TrainingDisplay(Report):
         self._figures: Table | Text = Text("")
         self._seen: set[str] = set()
         self._rating: Mapping[str, Any] | None = None
+        self._climb: Mapping[str, Any] | None = None
         self._title, self._total = "", 0
         self._recent: list[float] = []
         self._last = time.monotonic()
@@ -75,19 +79,20 @@ class TrainingDisplay(Report):
         self._recent = [*self._recent[-9:], now - self._last]
         self._last = now
         self._rating = record.get("rating") or self._rating
+        self._climb = record.get("climb") or self._climb
         done = record["iteration"]
         # The first iteration compiles, so it says little about the others.
         usual = sorted(self._recent)[len(self._recent) // 2]
         left = usual * (self._total - done)
         seconds = record["seconds"]
+        searching = max(seconds.get("search", seconds["self_play"]), 1e-9)  # AlphaZero searches while it plays
         figures = {
             "games/s": f"{record['games'] / max(sum(seconds.values()), 1e-9):,.0f}",
-            "searched states/s": f"{record['searched'] / max(seconds['search'], 1e-9):,.0f}",
-            "evaluations/s": f"{record['evaluations'] / max(seconds['search'], 1e-9):,.0f}",
-            "loss V": f"{record['value_loss']:.4f}",
-            "loss Q": f"{record['q_loss']:.4f}",
+            **{f"{_COUNTS[key]}/s": f"{record[key] / searching:,.0f}" for key in _COUNTS if key in record},
+            **{f"loss {name}": f"{loss:.4f}" for name, loss in losses(record).items()},
             "turns": f"{record['mean_turns']:.1f}",
             "Elo": elo_text(dict(self._rating)) if self._rating else "-",
+            **({"climb": f"{self._climb['total']:g} of {self._climb['of']}"} if self._climb else {}),
             "left": _clock(left),
         }
         self._bars.update(self._run, completed=done)

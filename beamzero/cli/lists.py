@@ -17,7 +17,9 @@ from beamzero.players.trained import load_trained, shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.run import Run, list_runs
 from beamzero.spec import field_types
-from beamzero.training.config import describe_settings, find_recipe, list_recipes, make_settings
+from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.config import find_recipe, list_recipes, make_settings
+from beamzero.training.settings import describe_settings
 
 
 def register(app: typer.Typer) -> None:
@@ -53,9 +55,12 @@ def agents(json: AsJson = False) -> None:
     kinds = {
         "random": "any legal move",
         "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
+        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move; no net",
         "probs:PATH": "a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent",
         "probs:PATH,expand=N": "the same with a beam search of N expansions at play; also depth=M, strict=true",
-        "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration",
+        "alphazero:PATH": "an agent trained by AlphaZero, one look at the net",
+        "alphazero:PATH,sims=N": "the same with a tree search of N simulations a move",
+        "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
         "human": "you, in beamzero play",
     }
     shipped = {name: load_agent(path)[1] for name, path in shipped_agents().items()}
@@ -67,7 +72,7 @@ def agents(json: AsJson = False) -> None:
     for name, about in kinds.items():
         table.add_row(name, about)
     for name, info in shipped.items():
-        table.add_row(f"probs:{name}", f"shipped; plays {info['game']}")
+        table.add_row(f"{info['algorithm']}:{name}", f"shipped; plays {info['game']}")
     out.print(table)
 
 
@@ -86,10 +91,10 @@ def recipes(
             {"recipes": {r.name: {"game": r.game, "algorithm": r.algorithm, "about": r.about} for r in found.values()}}
         )
     table = Table(box=None, header_style="bold")
-    for title in ("recipe", "game", "what it is"):
+    for title in ("recipe", "game", "algorithm", "what it is"):
         table.add_column(title)
     for recipe in found.values():
-        table.add_row(recipe.name, recipe.game, recipe.about)
+        table.add_row(recipe.name, recipe.game, recipe.algorithm, recipe.about)
     out.print(table)
     return None
 
@@ -97,10 +102,12 @@ def recipes(
 def _show_recipe(name: str, json: bool) -> None:
     recipe = find_recipe(name)
     settings = make_settings(recipe, {})
-    rows = [(key, getattr(settings, key), default, doc) for key, default, doc in describe_settings()]
+    rows = [(key, getattr(settings, key), default, doc) for key, default, doc in describe_settings(type(settings))]
     if json:
-        return print_json({"recipe": name, "game": recipe.game, "settings": {key: value for key, value, _, _ in rows}})
-    out.print(f"[bold]{recipe.name}[/bold]: {recipe.about} (game {recipe.game})\n")
+        values = {key: value for key, value, _, _ in rows}
+        return print_json({"recipe": name, "game": recipe.game, "algorithm": recipe.algorithm, "settings": values})
+    title = ALGORITHMS[recipe.algorithm].algorithm.title
+    out.print(f"[bold]{recipe.name}[/bold]: {recipe.about} (game {recipe.game}, by {title})\n")
     table = Table(box=None, header_style="bold")
     for title in ("setting", "value", "meaning"):
         table.add_column(title)
@@ -160,7 +167,7 @@ def export(
     about = Run.open(run).about
     if not isinstance(about.get("game_text"), str):
         raise BadInput(f"{run / 'run.json'} does not say which game it is about")
-    trained = load_trained(str(run), make_game(about["game_text"]), checkpoint)
+    trained = load_trained(str(run), make_game(about["game_text"]), checkpoint, algorithm=None)
     trained.save(file)
     if json:
         return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})

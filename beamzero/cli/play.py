@@ -20,7 +20,7 @@ from rich.text import Text
 
 from beamzero.cli.analyse import analyse_command
 from beamzero.cli.board import SIDES, draw_board, in_colour, side_text
-from beamzero.cli.common import AsJson, GameName, Moves, err, out, print_json
+from beamzero.cli.common import AsJson, GameName, Moves, agent_text, err, out, print_json
 from beamzero.cli.position import Position, split_moves
 from beamzero.cli.values import draw_values
 from beamzero.errors import BadInput
@@ -32,7 +32,7 @@ from beamzero.runs.agentfile import load_agent
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
 from beamzero.search.minimax import affordable_depth
-from beamzero.spec import quote
+from beamzero.training.algorithms import ALGORITHMS
 
 HUMAN = "human"
 RUNS = "runs"
@@ -88,11 +88,12 @@ def play_command(
 def default_agent(game: Game) -> tuple[str, str]:
     """The agent that plays when none is named, and why this one: it ships, was trained here, or there is no other."""
     for name, path in shipped_agents().items():
-        if load_agent(path)[1].get("game") == game.identity:
-            return f"probs:{name}", " (it ships with beamzero)"
+        info = load_agent(path)[1]
+        if info.get("game") == game.identity:
+            return agent_text(info["algorithm"], name), " (it ships with beamzero)"
     for run in list_runs(RUNS):
-        if run.damaged is None and run.game == game.identity and run.algorithm == "probs" and run.iterations:
-            return f"probs:{quote(str(run.folder))}", f" (the newest run in {RUNS})"
+        if run.damaged is None and run.game == game.identity and run.algorithm in ALGORITHMS and run.iterations:
+            return agent_text(run.algorithm, str(run.folder)), f" (the newest run in {RUNS})"
     return f"lookahead:{affordable_depth(game)}", f" (no trained agent for this game ships or is in {RUNS})"
 
 

@@ -9,15 +9,16 @@ from typing import Annotated
 
 import typer
 
-from beamzero.cli.common import AsJson, GameName, err, out, print_json
+from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.spec import quote
-from beamzero.training.config import find_recipe, list_recipes
+from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
+from beamzero.training.settings import AlphaZeroSettings, RunSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -26,10 +27,15 @@ def register(app: typer.Typer) -> None:
 
 def train_command(
     game: GameName,
-    algo: Annotated[str, typer.Option(help="The algorithm; probs is the only one so far.")] = "probs",
+    algo: Annotated[
+        str | None, typer.Option(help="The algorithm, probs or alphazero; by default the recipe's own, or else probs.")
+    ] = None,
     recipe: Annotated[
         str | None,
-        typer.Option(help="Settings that are known to work, as beamzero recipes lists them; GAME_quick by default."),
+        typer.Option(
+            help="Settings that are known to work, as beamzero recipes lists them; by default GAME_quick, "
+            "or GAME_alphazero_quick with --algo alphazero, where there is one."
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated.")
@@ -52,15 +58,14 @@ def train_command(
     json: AsJson = False,
 ) -> int:
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
-    if algo != "probs":
-        raise BadInput(f"unknown algorithm {algo!r} (there is: probs)")
     if minutes is not None and iterations is not None:
         raise BadInput("give --minutes or --iterations, not both")
     if recipe is None and not resume:
-        recipe = _quick_recipe(game)
+        recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
     order = Order(
         game=game,
         folder=run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game),
+        algorithm=algo,
         recipe=None if recipe is None else find_recipe(recipe),
         changes=dict(_split(text) for text in set_ or []),
         seed=seed,
@@ -83,9 +88,10 @@ def train_command(
     return 130 if outcome.interrupted else 0
 
 
-def _quick_recipe(game: str) -> str | None:
+def _quick_recipe(game: str, algorithm: str) -> str | None:
     rules = make_game(game)
-    quick = (recipe for recipe in list_recipes().values() if recipe.name.endswith("_quick"))
+    own = (recipe for recipe in list_recipes().values() if recipe.algorithm == algorithm)
+    quick = (recipe for recipe in own if recipe.name.endswith("_quick"))
     return next((recipe.name for recipe in quick if make_game(recipe.game) == rules), None)
 
 
@@ -111,7 +117,9 @@ def _show(outcome: Outcome) -> None:
     out.print(f"\n{state} after {outcome.iterations} iterations, {outcome.seconds:.0f} s of training in all")
     if outcome.rating:
         anchor = next(iter(outcome.rating["scores"]))
-        out.print(f"Elo [bold]{elo_text(outcome.rating)}[/bold] ({anchor} is 1000), one look at Q")
+        out.print(
+            f"Elo [bold]{elo_text(outcome.rating)}[/bold] ({anchor} is 1000), {_how_rated(outcome.algorithm.settings)}"
+        )
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
@@ -122,8 +130,12 @@ def _show(outcome: Outcome) -> None:
             soft_wrap=True,
             markup=False,
         )
-    out.print(
-        f"play against it: {command} play {quote(game)} --agent probs:{quote(str(folder))}",
-        soft_wrap=True,
-        markup=False,
-    )
+    agent = agent_text(outcome.run.about["algorithm"], str(folder), getattr(outcome.algorithm.settings, "sims", 0))
+    out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True, markup=False)
+
+
+def _how_rated(settings: RunSettings) -> str:
+    """How the agent looked for its moves when it was rated."""
+    if not isinstance(settings, AlphaZeroSettings):
+        return "one look at Q"
+    return f"{settings.rate_sims} simulations" if settings.rate_sims else "one look at the net"

@@ -14,16 +14,29 @@ from jax.tree_util import Partial
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.nets.architectures import MLP, Conv, NetSettings, ResNet
+from beamzero.nets.architectures import MLP, Conv, Dense, NetSettings, ResNet
 from beamzero.search.evaluator import Evaluator
 from beamzero.spec import parse, parse_options, unknown
 
-__all__ = ["NETS", "Net", "Weights", "compute_dtype", "count_parameters", "make_evaluator", "make_net"]
+__all__ = [
+    "NETS",
+    "Net",
+    "Weights",
+    "compute_dtype",
+    "count_parameters",
+    "learned",
+    "make_evaluator",
+    "make_joint_evaluator",
+    "make_net",
+]
 
-NETS: dict[str, type[NetSettings]] = {net.name: net for net in (Conv, MLP, ResNet)}
+NETS: dict[str, type[NetSettings]] = {net.name: net for net in (Conv, Dense, MLP, ResNet)}
 
 Weights = dict[str, Any]
-"""The weights of a net: a nested dict of float32 arrays."""
+"""The weights of a net: a nested dict of float32 arrays. Batch norms have their running statistics among them."""
+
+_RUNNING_STATISTICS = ("mean", "var")
+"""What they are called there; nothing else has these names."""
 
 
 def make_net(text: str) -> NetSettings:
@@ -39,7 +52,12 @@ def make_net(text: str) -> NetSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Net:
-    """One net for one game: `head` is "value" (one number, tanh) or "scores" (one number an action, linear)."""
+    """One net for one game. What it gives for each row is said by `head`:
+
+    - "value": float32 [B], one number, by tanh;
+    - "scores": float32 [B, A], one number an action, linear;
+    - "joint": both, as a pair, out of one body.
+    """
 
     game: Game
     settings: NetSettings
@@ -51,7 +69,8 @@ class Net:
         return nnx.split(nnx.eval_shape(lambda: self._build(jax.random.key(0))))[0]
 
     def _build(self, key: Array) -> nnx.Module:
-        outputs = 1 if self.head == "value" else self.game.num_actions
+        actions = self.game.num_actions
+        outputs = {"value": 1, "scores": actions, "joint": actions + 1}[self.head]
         return self.settings.build(self.game.observation_shape, outputs, nnx.Rngs(key), jnp.dtype(self.dtype))
 
     def init(self, key: Array) -> Weights:
@@ -62,13 +81,27 @@ class Net:
         """The weights' shapes and dtypes, without making any."""
         return jax.eval_shape(self.init, jax.random.key(0))
 
-    def on_observations(self, weights: Weights, observations: Array) -> Array:
-        """Observations [B, ...] to float32 [B] (value) or [B, A] (scores)."""
-        output = nnx.merge(self._definition, weights)(observations)
-        return jnp.tanh(output[:, 0]) if self.head == "value" else output
+    def on_observations(self, weights: Weights, observations: Array) -> Any:
+        """Observations [B, ...] to what the head gives. A row does not depend on the others."""
+        return self._by_head(nnx.merge(self._definition, weights)(observations))
 
-    def __call__(self, weights: Weights, states: State) -> Array:
-        """The same for a batch of states."""
+    def while_learning(self, weights: Weights, observations: Array, real: Array) -> tuple[Any, Weights]:
+        """What the head gives, by the statistics of the rows where `real` [B] holds; and the running ones, moved.
+
+        The latter are the part of the weights that gradients do not move: empty where there are no batch norms.
+        """
+        module = nnx.merge(self._definition, weights)
+        outputs = self._by_head(module(observations, real))
+        return outputs, nnx.to_pure_dict(nnx.state(module, nnx.BatchStat))
+
+    def _by_head(self, output: Array) -> Any:
+        if self.head == "scores":
+            return output
+        value = jnp.tanh(output[:, -1])
+        return value if self.head == "value" else (value, output[:, :-1])
+
+    def __call__(self, weights: Weights, states: State) -> Any:
+        """What the head gives for a batch of states."""
         return self.on_observations(weights, jax.vmap(self.game.observe)(states))
 
 
@@ -84,6 +117,29 @@ def make_evaluator(value_net: Net, value_weights: Weights, q_net: Net, q_weights
     return Evaluator(value=Partial(value_net, value_weights), scores=Partial(q_net, q_weights))
 
 
+def make_joint_evaluator(net: Net, weights: Weights) -> Evaluator:
+    """The evaluator of AlphaZero: one net with a "joint" head; its scores are the policy's logits."""
+    value, scores = (Partial(_OneOfBoth(net, index), weights) for index in (0, 1))
+    return Evaluator(value=value, scores=scores, both=Partial(net, weights))
+
+
+@dataclasses.dataclass(frozen=True)
+class _OneOfBoth:
+    """One answer of a net that gives two."""
+
+    net: Net
+    index: int
+
+    def __call__(self, weights: Weights, states: State) -> Array:
+        return self.net(weights, states)[self.index]
+
+
+def learned(weights: Weights) -> list[Any]:
+    """The arrays that are learned: all but running statistics."""
+    leaves = jax.tree_util.tree_leaves_with_path(weights)
+    return [leaf for path, leaf in leaves if path[-1].key not in _RUNNING_STATISTICS]
+
+
 def count_parameters(weights: Weights) -> int:
-    """How many numbers a net has learned."""
-    return sum(x.size for x in jax.tree.leaves(weights))
+    """How many numbers a net learns; running statistics do not count."""
+    return sum(x.size for x in learned(weights))

@@ -1,5 +1,9 @@
 """The networks, in flax.nnx. Each maps observations [B, *observation_shape] to [B, outputs].
 
+A net is called with the observations alone where it is asked, and with `real` [B] as well while it learns. That only
+matters to batch norms: asked, they use their running mean and variance, so that a row never depends on the others;
+while learning they use those of the rows where `real` holds, and move the running ones a tenth of the way there.
+
 A net is described by a frozen dataclass whose fields are its settings, so that a line of text such as
 ``mlp:width=256,depth=3`` says all there is to say about its shape, and an agent file can carry it.
 """
@@ -23,6 +27,20 @@ _SLOPE = 0.01
 
 def _activate(x: Array) -> Array:
     return nnx.leaky_relu(x, _SLOPE)
+
+
+def _batch_norm(features: int, rngs: nnx.Rngs) -> nnx.BatchNorm:
+    """In float32 whatever the net computes in: a mean over thousands of rows needs it."""
+    return nnx.BatchNorm(features, momentum=0.9, epsilon=1e-5, use_fast_variance=False, dtype=jnp.float32, rngs=rngs)
+
+
+def _normalize(norm: nnx.BatchNorm | nnx.LayerNorm, x: Array, real: Array | None) -> Array:
+    """`x` [B, ..., features]; while learning, batch norms look at the rows where `real` [B] holds."""
+    if isinstance(norm, nnx.LayerNorm):
+        return norm(x)
+    if real is None:
+        return norm(x, use_running_average=True)
+    return norm(x, use_running_average=False, mask=real.reshape(-1, *(1,) * (x.ndim - 1)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,20 +76,49 @@ class _Conv3x3(nnx.Module):
         return patches @ kernel + self.conv.bias[...].astype(self.dtype)[None, None, None]
 
 
-class _Dense(nnx.Module):
-    """Layers that narrow or widen, each followed by the activation, then a linear head in float32."""
+class _DenseModule(nnx.Module):
+    """Layers that narrow or widen, each followed by a batch norm, if asked for, and the activation; then a linear head.
 
-    def __init__(self, inputs: int, widths: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
-        self.depth = len(widths)
+    The head computes in float32.
+    """
+
+    def __init__(
+        self, inputs: int, widths: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any, batch_norm: bool = False
+    ) -> None:
+        self.depth, self.batch_norm = len(widths), batch_norm
         for i, width in enumerate(widths):
             setattr(self, f"dense_{i}", nnx.Linear(inputs, width, rngs=rngs, dtype=dtype))
+            if batch_norm:
+                setattr(self, f"norm_{i}", _batch_norm(width, rngs))
             inputs = width
         self.head = nnx.Linear(inputs, outputs, rngs=rngs, dtype=jnp.float32)
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Array, real: Array | None = None) -> Array:
+        x = x.reshape(x.shape[0], -1)
         for i in range(self.depth):
-            x = _activate(getattr(self, f"dense_{i}")(x))
+            x = getattr(self, f"dense_{i}")(x)
+            if self.batch_norm:
+                x = _normalize(getattr(self, f"norm_{i}"), x, real)
+            x = _activate(x)
         return self.head(x.astype(jnp.float32))
+
+
+@dataclasses.dataclass(frozen=True)
+class Dense(NetSettings):
+    """Plain dense layers of `widths`, written ``42-21``; with `norm` batch, a batch norm after each. Fits any board."""
+
+    widths: str = "128-64"
+    norm: str = "none"
+
+    name: ClassVar[str] = "dense"
+
+    def __post_init__(self) -> None:
+        _widths(self.widths, "dense: widths")
+        _one_of("dense: norm", self.norm, "none", "batch")
+
+    def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
+        widths = _widths(self.widths, "dense: widths")
+        return _DenseModule(math.prod(observation_shape), widths, outputs, rngs, dtype, self.norm == "batch")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +134,7 @@ class Conv(NetSettings):
     def __post_init__(self) -> None:
         _widths(self.channels, "conv: channels")
         _widths(self.dense, "conv: dense")
-        if self.padding not in ("valid", "same"):
-            raise BadInput(f"conv: padding is {self.padding!r}, but must be valid or same")
+        _one_of("conv: padding", self.padding, "valid", "same")
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         return _ConvModule(self, observation_shape, outputs, rngs, dtype)
@@ -108,13 +154,13 @@ class _ConvModule(nnx.Module):
             setattr(self, f"conv_{i}", _Conv3x3(inputs, outputs_here, settings.padding, rngs, dtype))
             inputs = outputs_here
         flat = (height - shrink) * (width - shrink) * inputs
-        self.tail = _Dense(flat, _widths(settings.dense, "dense"), outputs, rngs, dtype)
+        self.tail = _DenseModule(flat, _widths(settings.dense, "dense"), outputs, rngs, dtype)
 
-    def __call__(self, observations: Array) -> Array:
+    def __call__(self, observations: Array, real: Array | None = None) -> Array:
         x = observations
         for i in range(self.depth):
             x = _activate(getattr(self, f"conv_{i}")(x))
-        return self.tail(x.reshape(x.shape[0], -1))
+        return self.tail(x, real)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +188,7 @@ class _MLPModule(nnx.Module):
             inputs = settings.width
         self.head = nnx.Linear(inputs, outputs, rngs=rngs, dtype=jnp.float32)
 
-    def __call__(self, observations: Array) -> Array:
+    def __call__(self, observations: Array, real: Array | None = None) -> Array:
         x = observations.reshape(observations.shape[0], -1)
         for i in range(self.depth):
             y = _activate(getattr(self, f"dense_{i}")(x))
@@ -152,18 +198,25 @@ class _MLPModule(nnx.Module):
 
 @dataclasses.dataclass(frozen=True)
 class ResNet(NetSettings):
-    """`blocks` residual blocks of two 3x3 convolutions with `channels` channels, then one dense layer."""
+    """`blocks` residual blocks of a norm and two 3x3 convolutions with `channels` channels, then `dense` layers.
+
+    With `norm` batch, a batch norm comes after each dense layer too. Without a `stem`, the convolution that makes
+    `channels` planes out of the board's, the board must have as many itself.
+    """
 
     channels: int = 64
     blocks: int = 4
-    dense: int = 128
+    dense: str = "128"
+    norm: str = "layer"
+    stem: bool = True
 
     name: ClassVar[str] = "resnet"
 
     def __post_init__(self) -> None:
         _between("resnet: channels", self.channels, 1, 2048)
         _between("resnet: blocks", self.blocks, 1, 80)
-        _between("resnet: dense", self.dense, 1, 8192)
+        _widths(self.dense, "resnet: dense")
+        _one_of("resnet: norm", self.norm, "layer", "batch")
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         return _ResNetModule(self, observation_shape, outputs, rngs, dtype)
@@ -172,20 +225,29 @@ class ResNet(NetSettings):
 class _ResNetModule(nnx.Module):
     def __init__(self, settings: ResNet, shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
         height, width, inputs = _board(shape, settings.name)
-        self.blocks, channels = settings.blocks, settings.channels
-        self.first = _Conv3x3(inputs, channels, "same", rngs, dtype)
+        self.blocks, self.stem, self.dtype, channels = settings.blocks, settings.stem, dtype, settings.channels
+        if self.stem:
+            self.first = _Conv3x3(inputs, channels, "same", rngs, dtype)
+        elif inputs != channels:
+            raise BadInput(
+                f"resnet: stem=false needs a board of {channels} planes, but this one has {inputs}; use stem=true"
+            )
         for i in range(2 * settings.blocks):
             setattr(self, f"conv_{i}", _Conv3x3(channels, channels, "same", rngs, dtype))
+        batch_norm = settings.norm == "batch"
         for i in range(settings.blocks):
-            setattr(self, f"norm_{i}", nnx.LayerNorm(channels, rngs=rngs, dtype=dtype))
-        self.tail = _Dense(height * width * channels, (settings.dense,), outputs, rngs, dtype)
+            norm = _batch_norm(channels, rngs) if batch_norm else nnx.LayerNorm(channels, rngs=rngs, dtype=dtype)
+            setattr(self, f"norm_{i}", norm)
+        widths = _widths(settings.dense, "resnet: dense")
+        self.tail = _DenseModule(height * width * channels, widths, outputs, rngs, dtype, batch_norm)
 
-    def __call__(self, observations: Array) -> Array:
-        x = _activate(self.first(observations))
+    def __call__(self, observations: Array, real: Array | None = None) -> Array:
+        x = _activate(self.first(observations)) if self.stem else observations.astype(self.dtype)
         for i in range(self.blocks):
-            y = _activate(getattr(self, f"conv_{2 * i}")(getattr(self, f"norm_{i}")(x)))
+            y = _normalize(getattr(self, f"norm_{i}"), x, real)
+            y = _activate(getattr(self, f"conv_{2 * i}")(y))
             x = x + getattr(self, f"conv_{2 * i + 1}")(y)
-        return self.tail(_activate(x).reshape(x.shape[0], -1))
+        return self.tail(_activate(x), real)
 
 
 def _widths(text: str, what: str) -> tuple[int, ...]:
@@ -201,6 +263,11 @@ def _widths(text: str, what: str) -> tuple[int, ...]:
 def _between(what: str, value: int, low: int, high: int) -> None:
     if not low <= value <= high:
         raise BadInput(f"{what} is {value}, but must be {low} to {high}")
+
+
+def _one_of(what: str, value: str, *allowed: str) -> None:
+    if value not in allowed:
+        raise BadInput(f"{what} is {value!r}, but must be {' or '.join(allowed)}")
 
 
 def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:

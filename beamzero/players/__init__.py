@@ -2,12 +2,17 @@
 
 - ``random``: any legal move;
 - ``lookahead:2`` (also ``two_step_lookahead``): sees wins and losses within so many plies;
-- ``minimax:depth=3``: plain minimax, with the game's own evaluation at the leaves;
+- ``minimax:depth=3``: plain minimax, with the game's own evaluation at the leaves; ``by=stores`` evaluates by one of
+  its features alone, ``by=nothing`` not at all;
 - ``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``: alpha-beta, deeper and deeper up to the
-  limit, with likely moves first, a table of positions and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``;
+  limit, with likely moves first, a table of positions and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``,
+  ``by=``;
+- ``mcts:sims=200``, ``mcts:seconds=1``: Monte Carlo tree search (UCT) by random games, without a net; also ``c=``;
+- ``alphazero:PATH,sims=200``, ``alphazero:PATH,seconds=1``: a trained agent with its search (PUCT); also ``c=``;
+  ``alphazero:PATH``: one look at its policy;
 - ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
 - ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
-- ``probs:RUN,checkpoint=best``: another checkpoint of a run than the last.
+- ``probs:RUN,checkpoint=best``, ``alphazero:RUN,checkpoint=best``: another checkpoint of a run than the last.
 
 Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta:depth=6,book=connect_four.book``.
 """
@@ -23,6 +28,7 @@ from beamzero.players.classic import make_alphabeta, make_minimax
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import load_trained
+from beamzero.players.trees import make_alphazero, make_mcts
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import Search, zero_evaluator
 from beamzero.search.minimax import Lookahead
@@ -85,5 +91,7 @@ AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "lookahead": _lookahead,
     "minimax": make_minimax,
     "alphabeta": make_alphabeta,
+    "mcts": make_mcts,
     "probs": _probs,
+    "alphazero": make_alphazero,
 }

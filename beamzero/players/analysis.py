@@ -14,11 +14,15 @@ from jax import Array
 
 from beamzero.games import CHANCE, Game, State
 from beamzero.players.clocked import ClockedPlayer
+from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.player import Player, SearchPlayer
+from beamzero.search import mcts
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.beam import BeamSearch, Tree, best_line
 from beamzero.search.deepening import deepen
 from beamzero.search.evaluator import Evaluator, SearchResult
+from beamzero.search.mcts import expected_line
+from beamzero.search.rollouts import RandomGames, rollout_evaluator
 
 LINE_PLIES = 8
 """How far a line is followed by a player that keeps no tree, which has to think again at each ply."""
@@ -74,14 +78,19 @@ def analyse(
 ) -> Analysis:
     """What `player` thinks of `state`, which is not over, and the line it expects.
 
-    The line of a beam search is read from its tree, that of an alpha-beta search was kept on the way, and `watch` is
-    told of each depth that it finishes; any other player is asked again after each of its own moves.
+    The line of a beam search or a Monte Carlo search is read from its tree, that of an alpha-beta search was kept on
+    the way, and `watch` is told of each depth that it finishes; any other player is asked again after each of its own
+    moves.
     """
     if isinstance(player, ClockedPlayer) or (isinstance(player, SearchPlayer) and isinstance(player.search, AlphaBeta)):
         return _deepen(game, player, state, key, watch)
     if isinstance(player, SearchPlayer) and isinstance(player.search, BeamSearch):
         tree, result = _grow(game, player.search, player.evaluator, batch_of_one(state), key)
         line = best_line(game, tree)
+        moves = list_moves(game, state, result, first=line[0])
+    elif (tree_and_result := _simulate(game, player, batch_of_one(state), key)) is not None:
+        mcts_tree, result = tree_and_result
+        line = expected_line(mcts_tree)
         moves = list_moves(game, state, result, first=line[0])
     else:
         result = player.think(batch_of_one(state), key)
@@ -121,6 +130,29 @@ def _deepen(
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _grow(game: Game, search: BeamSearch, evaluator: Evaluator, states: State, key: Array) -> tuple[Tree, SearchResult]:
     tree = search.advance(game, evaluator, search.start(game, states), search.expand)
+    return tree, search.result(game, tree, key)
+
+
+def _simulate(game: Game, player: Player, states: State, key: Array) -> tuple[mcts.Tree, SearchResult] | None:
+    """The tree of a player that searches by Monte Carlo, and its result; None of any other player."""
+    if isinstance(player, ClockedTree):
+        return player.grow(states, key)
+    if not isinstance(player, SearchPlayer):
+        return None
+    if isinstance(player.search, RandomGames):
+        game_key, key = jax.random.split(key)
+        return _grow_mcts(game, player.search.search, rollout_evaluator(game, game_key), states, key)
+    if isinstance(player.search, mcts.MCTS):
+        return _grow_mcts(game, player.search, player.evaluator, states, key)
+    return None
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _grow_mcts(
+    game: Game, search: mcts.MCTS, evaluator: Evaluator, states: State, key: Array
+) -> tuple[mcts.Tree, SearchResult]:
+    noise_key, key = jax.random.split(key)
+    tree = search.advance(game, evaluator, search.start(game, evaluator, states, noise_key), search.sims)
     return tree, search.result(game, tree, key)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 
+import numpy as np
+
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.clocked import ClockedPlayer
@@ -15,7 +17,7 @@ from beamzero.runs.weightsfile import load_weights
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.cores import searches_at_once
 from beamzero.search.endgame import endgame_table
-from beamzero.search.evaluator import Evaluator
+from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.transpositions import ENTRY_BYTES
@@ -26,6 +28,9 @@ QUIET_PLIES = 12
 
 _MAX_MEGABYTES = 4096
 
+_NOTHING = "nothing"
+"""In place of a feature: what the rules do not decide within the depth is even."""
+
 
 def _most_megabytes() -> int:
     """For the table of one core: together they take half of this machine's memory at most."""
@@ -35,20 +40,20 @@ def _most_megabytes() -> int:
 
 def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     """``minimax:depth=3``."""
-    argument, options = take(spec, name, "depth", {"depth": int, "weights": str})
+    argument, options = take(spec, name, "depth", {"depth": int, "weights": str, "by": str})
     if argument is None and "depth" not in options:
         raise BadInput(f"{name} needs a depth, such as minimax:3")
     depth = _limit(name, {"depth": argument, **options}).depth
     assert depth is not None
     search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
-    return SearchPlayer(name, game, search, _evaluator(game, options), deterministic=False, on_host=True)
+    return SearchPlayer(name, game, search, _evaluator(name, game, options), deterministic=False, on_host=True)
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
     """``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``."""
     kinds = {
         "depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str,
-        "weights": str,
+        "weights": str, "by": str,
     }  # fmt: skip
     argument, options = take(spec, name, "depth", kinds)
     limit = _limit(name, {"depth": argument, **options})
@@ -59,7 +64,7 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
         quiet=_quiet(name, game, options.get("quiet")),
         entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
     )
-    evaluator = _evaluator(game, options)
+    evaluator = _evaluator(name, game, options)
     if "endgame" in options:
         evaluator = evaluator._replace(exact=endgame_table(game, load_table(options["endgame"])))
     if limit.seconds is not None:
@@ -67,10 +72,17 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
     return SearchPlayer(name, game, search, evaluator, on_host=True)
 
 
-def _evaluator(game: Game, options: dict) -> Evaluator:
-    """The game's features with the weights of a file, or with those made by hand."""
-    path = options.get("weights")
-    return feature_evaluator(game, None if path is None else load_weights(path, game).values)
+def _evaluator(name: str, game: Game, options: dict) -> Evaluator:
+    """The game's features with those weights made by hand or of a file, or one feature alone, or nothing."""
+    path, by = options.get("weights"), options.get("by")
+    if by is None:
+        return feature_evaluator(game, None if path is None else load_weights(path, game).values)
+    if path is not None:
+        raise BadInput(f"{name}: give weights or by, not both")
+    if by not in (_NOTHING, *game.feature_names):
+        raise BadInput(f"{name}: {game.name} has no feature {by!r} (by: {', '.join((_NOTHING, *game.feature_names))})")
+    alone = np.array([feature == by for feature in game.feature_names], np.float32)
+    return zero_evaluator(game) if by == _NOTHING else feature_evaluator(game, alone * game.point)
 
 
 def _limit(name: str, options: dict) -> Limit:

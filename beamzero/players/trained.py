@@ -3,41 +3,69 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.resources
+import operator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game
-from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_net
+from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_joint_evaluator, make_net
 from beamzero.runs.agentfile import flatten, load_agent, save_agent, unflatten
 from beamzero.runs.checkpoints import Checkpoints, Restored
 from beamzero.runs.run import Run
 from beamzero.search.evaluator import Evaluator
-from beamzero.spec import unknown
+from beamzero.spec import quote, unknown
+
+
+class NetPlace(NamedTuple):
+    """Where a net of an agent is described, and where its weights lie in a checkpoint."""
+
+    setting: str
+    """The setting of the run that names the net."""
+    head: str
+    path: tuple[str, ...]
+    """The keys that lead to the weights in the tree of a checkpoint."""
+
+
+AGENT_NETS: dict[str, dict[str, NetPlace]] = {
+    "probs": {
+        "value": NetPlace("value_net", "value", ("value", "weights")),
+        "q": NetPlace("q_net", "scores", ("q", "weights")),
+    },
+    "alphazero": {"net": NetPlace("net", "joint", ("best",))},
+}
+"""The nets that make an agent of each algorithm, by the names that they have in an agent file."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """The two nets of a PROBS agent with their weights, and what is known about them."""
+    """The nets of an agent with their weights, by their names in `AGENT_NETS`, and what is known about them."""
 
-    value_net: Net
-    q_net: Net
-    value_weights: Weights
-    q_weights: Weights
+    nets: dict[str, Net]
+    weights: dict[str, Weights]
     info: dict[str, Any]
     """The game, the nets, the recipe and settings, the iterations and the rating: what an agent file says."""
 
     @property
+    def algorithm(self) -> str:
+        return self.info["algorithm"]
+
+    @property
     def evaluator(self) -> Evaluator:
-        return make_evaluator(self.value_net, self.value_weights, self.q_net, self.q_weights)
+        nets, weights = self.nets, self.weights
+        if self.algorithm == "alphazero":
+            return make_joint_evaluator(nets["net"], weights["net"])
+        return make_evaluator(nets["value"], weights["value"], nets["q"], weights["q"])
 
     def save(self, path: str | Path) -> None:
         """Write it as one .safetensors file."""
-        save_agent(path, flatten({"value": self.value_weights, "q": self.q_weights}), self.info)
+        save_agent(path, flatten(self.weights), self.info)
 
 
 def shipped_agents() -> dict[str, Path]:
@@ -46,14 +74,15 @@ def shipped_agents() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))} if folder.is_dir() else {}
 
 
-def load_trained(path: str, game: Game, checkpoint: str = "last") -> Trained:
+def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str | None = "probs") -> Trained:
     """The agent at `path` (a run folder, a .safetensors file or the name of a shipped agent), which must play `game`.
 
-    `checkpoint` says which one of a run: "last", "best", or the number of an iteration.
+    `checkpoint` says which one of a run: "last", "best", or the number of an iteration. `algorithm` is the one that
+    must have trained it; None takes an agent of any.
     """
     place = Path(path)
     if place.is_dir():
-        return _from_run(place, game, checkpoint)
+        return _from_run(place, game, checkpoint, algorithm)
     if checkpoint != "last":
         raise BadInput(f"{path} is no run folder, so it has no checkpoint {checkpoint!r}")
     shipped = shipped_agents()
@@ -63,29 +92,37 @@ def load_trained(path: str, game: Game, checkpoint: str = "last") -> Trained:
         known = f"; shipped agents: {', '.join(shipped)}" if shipped else ""
         raise BadInput(f"no agent {path!r}: give a run folder or a .safetensors file{known}")
     tensors, info = load_agent(place)
+    _check_algorithm(info, path, algorithm)
     try:
-        value_net, q_net = _nets(info, game, str(place))
-        weights = unflatten(tensors)
-        return Trained(value_net, q_net, _fitting(value_net, weights["value"]), _fitting(q_net, weights["q"]), info)
+        nets = _nets(info, game, str(place))
+        tree = unflatten(tensors)
+        return Trained(nets, {name: _fitting(net, tree[name]) for name, net in nets.items()}, info)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, BadInput):
             raise
-        raise BadInput(f"{place} is no PROBS agent that this version can read: {error}") from None
+        raise BadInput(f"{place} is no agent of {info['algorithm']} that this version can read: {error}") from None
 
 
-def open_probs_run(folder: Path) -> Run:
-    """The run in `folder`, if it is one of PROBS and its run.json says all that it should."""
+def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
+    """The run in `folder`, if it is one of `algorithm` (None: of any) and its run.json says all that it should."""
     run = Run.open(folder)
-    algorithm = run.about.get("algorithm")
-    if algorithm != "probs":
-        raise BadInput(f"{folder} is a run of {algorithm!r}, not of probs")
+    _check_algorithm(run.about, str(folder), algorithm)
     settings = run.about.get("settings")
     settings = settings if isinstance(settings, dict) else {}
+    nets = [place.setting for place in AGENT_NETS[run.about["algorithm"]].values()]
     missing = [key for key in ("game", "game_text", "settings", "seed", "from") if key not in run.about]
-    missing += [key for key in ("value_net", "q_net", "precision") if not isinstance(settings.get(key), str)]
+    missing += [key for key in (*nets, "precision") if not isinstance(settings.get(key), str)]
     if missing:
         raise BadInput(f"{folder / 'run.json'} is damaged: it does not say {', '.join(missing)}")
     return run
+
+
+def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> None:
+    found = info.get("algorithm")
+    if not isinstance(found, str) or found not in AGENT_NETS:
+        raise BadInput(f"{where} was trained by {found!r}, but this version plays agents of {' and '.join(AGENT_NETS)}")
+    if wanted not in (None, found):
+        raise BadInput(f"{where} was trained by {found}: write {found}:{quote(where)}")
 
 
 def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) -> Restored:
@@ -96,15 +133,25 @@ def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) 
         raise BadInput(f"{run.folder} holds no agent that could be used: {error}") from None
 
 
-def _from_run(folder: Path, game: Game, checkpoint: str) -> Trained:
-    run = open_probs_run(folder)
-    info = run.about
-    value_net, q_net = _nets(info, game, str(folder))
-    like = {"value": {"weights": value_net.shapes()}, "q": {"weights": q_net.shapes()}}
+def _from_run(folder: Path, game: Game, checkpoint: str, algorithm: str | None) -> Trained:
+    run = open_trained_run(folder, algorithm)
+    nets = _nets(run.about, game, str(folder))
+    places = AGENT_NETS[run.about["algorithm"]]
+    like: dict[str, Any] = {}
+    for name, net in nets.items():
+        put(like, places[name].path, net.shapes())
     step = _checkpoint_step(Checkpoints(run.checkpoints_folder, keep=1), checkpoint, folder)
     found = restore_agent(run, like, step, part=True)
-    info = {**info, "iterations": found.step, **found.note}
-    return Trained(value_net, q_net, found.tree["value"]["weights"], found.tree["q"]["weights"], info)
+    weights = {name: functools.reduce(operator.getitem, places[name].path, found.tree) for name in nets}
+    return Trained(nets, weights, {**run.about, "iterations": found.step, **found.note})
+
+
+def put(tree: dict[str, Any], path: Sequence[str], leaf: Any) -> None:
+    """Hang `leaf` into nested dicts, at the end of the keys in `path`."""
+    *parents, last = path
+    for key in parents:
+        tree = tree.setdefault(key, {})
+    tree[last] = leaf
 
 
 def _checkpoint_step(checkpoints: Checkpoints, checkpoint: str, folder: Path) -> int | None:
@@ -119,17 +166,14 @@ def _checkpoint_step(checkpoints: Checkpoints, checkpoint: str, folder: Path) ->
     return int(checkpoint)
 
 
-def _nets(info: dict[str, Any], game: Game, where: str) -> tuple[Net, Net]:
-    if info.get("algorithm") != "probs":
-        raise BadInput(f"{where} was trained by {info.get('algorithm')!r}, but probs: plays agents of PROBS")
+def _nets(info: dict[str, Any], game: Game, where: str) -> dict[str, Net]:
     if info["game"] != game.identity:
         raise BadInput(f"{where} plays {info['game']}, not {game.identity}")
-    settings = info["settings"]
     dtype = compute_dtype("auto")  # what suits this machine, whatever the agent was trained on
-    return (
-        Net(game, make_net(settings["value_net"]), "value", dtype),
-        Net(game, make_net(settings["q_net"]), "scores", dtype),
-    )
+    return {
+        name: Net(game, make_net(info["settings"][place.setting]), place.head, dtype)
+        for name, place in AGENT_NETS[info["algorithm"]].items()
+    }
 
 
 def _fitting(net: Net, weights: dict[str, Any]) -> Weights:

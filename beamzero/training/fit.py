@@ -1,9 +1,10 @@
-"""Fitting a net to rows of examples, in shuffled minibatches, as one compiled loop."""
+"""Fitting a net to rows of examples, in random minibatches, as one compiled loop."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -12,7 +13,8 @@ import optax
 from jax import Array, lax
 
 from beamzero.games import State
-from beamzero.nets import Net, Weights
+from beamzero.nets import Net, Weights, learned
+from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import spread
 from beamzero.search.packing import take_rows
 
@@ -31,10 +33,17 @@ def new_learner(weights: Weights) -> Learner:
     return Learner(weights, _OPTIMIZER.init(weights))
 
 
+class Aside(NamedTuple):
+    """What a loss gives beside its number."""
+
+    moved: Weights  # the running statistics after these rows, see `Net.while_learning`
+    parts: dict[str, Array]  # float32 [] each: what the number is made of, for the log
+
+
 class Loss(Protocol):
     """The mean loss over the rows where `real` [B] holds. Losses are frozen dataclasses: equal ones compile once."""
 
-    def __call__(self, weights: Weights, rows: Any, real: Array, key: Array) -> Array: ...
+    def __call__(self, weights: Weights, rows: Any, real: Array, key: Array) -> tuple[Array, Aside]: ...
 
 
 class ValueRows(NamedTuple):
@@ -52,6 +61,14 @@ class QRows(NamedTuple):
     values: Array  # float32 [N, K] the search's value of each; -inf in empty slots
 
 
+class AlphaZeroRows(NamedTuple):
+    """What the net of AlphaZero learns from."""
+
+    states: State  # [N, ...] none of them over
+    policy: Array  # float [N, K] the search's probability of each legal move, in the slots of `Game.moves`
+    outcome: Array  # float32 [N] for the side to move
+
+
 @dataclasses.dataclass(frozen=True)
 class ValueLoss:
     """Squared error between V and the outcome of the game."""
@@ -59,12 +76,11 @@ class ValueLoss:
     net: Net
     symmetry: bool
 
-    def __call__(self, weights: Weights, rows: ValueRows, real: Array, key: Array) -> Array:
+    def __call__(self, weights: Weights, rows: ValueRows, real: Array, key: Array) -> tuple[Array, Aside]:
         no_values = jnp.zeros((real.shape[0], self.net.game.num_actions), jnp.float32)
         observations, _ = _observe(self.net, self.symmetry, rows.states, no_values, key)
-        # Left out before it is squared: what stands in padding must not reach a gradient, not even times 0.
-        errors = jnp.where(real, self.net.on_observations(weights, observations) - rows.outcome, 0.0)
-        return jnp.sum(jnp.square(errors)) / jnp.maximum(jnp.sum(real, dtype=jnp.float32), 1.0)
+        value, moved = self.net.while_learning(weights, observations, real)
+        return _mean_square(value - rows.outcome, real), Aside(moved, {})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +90,61 @@ class QLoss:
     net: Net
     symmetry: bool
 
-    def __call__(self, weights: Weights, rows: QRows, real: Array, key: Array) -> Array:
+    def __call__(self, weights: Weights, rows: QRows, real: Array, key: Array) -> tuple[Array, Aside]:
         values = spread(rows.moves, jnp.isfinite(rows.values), rows.values, self.net.game.num_actions, -jnp.inf)
         observations, values = _observe(self.net, self.symmetry, rows.states, values, key)
         legal = jnp.isfinite(values) & real[:, None]
-        errors = jnp.square(self.net.on_observations(weights, observations) - jnp.where(legal, values, 0.0))
-        return jnp.sum(jnp.where(legal, errors, 0.0)) / jnp.maximum(jnp.sum(legal, dtype=jnp.float32), 1.0)
+        scores, moved = self.net.while_learning(weights, observations, real)
+        return _mean_square(scores - values, legal), Aside(moved, {})
+
+
+@dataclasses.dataclass(frozen=True)
+class AlphaZeroLoss:
+    """Squared error of the value, cross entropy of the policy over the legal moves, and the squared length of theta.
+
+        value_weight * (value - outcome)^2 - sum of policy * log softmax(logits) + l2 * |theta|^2
+
+    where theta is all that is learned: running statistics are not. The parts are `value_loss` and `policy_loss`,
+    without their weights.
+    """
+
+    net: Net
+    symmetry: bool
+    l2: float = 0.0
+    value_weight: float = 1.0
+
+    def __call__(self, weights: Weights, rows: AlphaZeroRows, real: Array, key: Array) -> tuple[Array, Aside]:
+        moves, _, listed = listed_moves(self.net.game, rows.states)
+        policy = spread(moves, listed, rows.policy.astype(jnp.float32), self.net.game.num_actions, -jnp.inf)
+        observations, policy = _observe(self.net, self.symmetry, rows.states, policy, key)
+        (value, logits), moved = self.net.while_learning(weights, observations, real)
+        value_loss = _mean_square(value - rows.outcome, real)
+        policy_loss = _mean(_cross_entropy(policy, logits, (policy != -jnp.inf) & real[:, None]), real)
+        loss = self.value_weight * value_loss + policy_loss
+        if self.l2:
+            loss += self.l2 * sum(jnp.sum(jnp.square(x)) for x in learned(weights))
+        return loss, Aside(moved, {"value_loss": value_loss, "policy_loss": policy_loss})
+
+
+def _cross_entropy(policy: Array, logits: Array, legal: Array) -> Array:
+    """float32 [B]: of `policy` [B, A] and the softmax of `logits` [B, A] over the moves that are `legal` [B, A].
+
+    0 where none is. What the others have as policy and logits has no influence.
+    """
+    # A finite number stands for minus infinity, so that the gradient of a row without legal moves is 0 and not NaN.
+    chances = jax.nn.log_softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=1)
+    return -jnp.sum(jnp.where(legal, policy, 0.0) * chances, axis=1)
+
+
+def _mean_square(errors: Array, counts: Array) -> Array:
+    """The mean over the `errors` that count."""
+    # Left out before it is squared: what stands in padding must not reach a gradient, not even times 0.
+    return _mean(jnp.square(jnp.where(counts, errors, 0.0)), counts)
+
+
+def _mean(numbers: Array, counts: Array) -> Array:
+    """The mean over the `numbers` that count, 0 where none does; the others are 0."""
+    return jnp.sum(numbers) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
 
 
 def _observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) -> tuple[Array, Array]:
@@ -111,24 +176,76 @@ def fit(
     order = jnp.pad(order, (0, batch_size))
     count = jnp.sum(kept, dtype=jnp.int32)
 
-    def body(carry: tuple[Array, Learner, Array]) -> tuple[Array, Learner, Array]:
-        number, learner, total = carry
+    def next_rows(number: Array) -> tuple[Array, Array]:
         first = number * batch_size
         real = first + jnp.arange(batch_size, dtype=jnp.int32) < count
-        batch = take_rows(rows, lax.dynamic_slice(order, (first,), (batch_size,)))
-        error, gradients = jax.value_and_grad(loss)(learner.weights, batch, real, jax.random.fold_in(loss_key, number))
-        return number + 1, _descend(learner, gradients, rate), total + error
+        return lax.dynamic_slice(order, (first,), (batch_size,)), real
 
-    number, learner, total = lax.while_loop(
-        lambda carry: carry[0] * batch_size < count, body, (jnp.int32(0), learner, jnp.float32(0))
-    )
-    mean = total / jnp.maximum(number, 1).astype(jnp.float32)
+    batches = (count + batch_size - 1) // batch_size
+    learner, mean, _ = _fit_batches(loss, learner, rows, next_rows, batches, rate, loss_key)
+    return learner, mean
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def fit_samples(
+    loss: Loss, batch_size: int, batches: Array, learner: Learner, rows: Any, count: Array, rate: Array, key: Array
+) -> tuple[Learner, Array, dict[str, Array]]:
+    """`batches` minibatches, each drawn evenly, with repeats, from the first `count` of N rows; none where count is 0.
+
+    Also the mean loss, and the mean of each of its parts. The loss is NaN where the weights are no longer finite.
+    """
+    draw_key, loss_key = jax.random.split(key)
+    real = jnp.ones(batch_size, bool)
+
+    def next_rows(number: Array) -> tuple[Array, Array]:
+        return jax.random.randint(jax.random.fold_in(draw_key, number), (batch_size,), 0, count, jnp.int32), real
+
+    return _fit_batches(loss, learner, rows, next_rows, jnp.where(count > 0, batches, 0), rate, loss_key)
+
+
+def _fit_batches(
+    loss: Loss,
+    learner: Learner,
+    rows: Any,
+    next_rows: Callable[[Array], tuple[Array, Array]],
+    batches: Array,
+    rate: Array,
+    key: Array,
+) -> tuple[Learner, Array, dict[str, Array]]:
+    """One step for each minibatch; the mean loss and the means of its parts.
+
+    `next_rows` gives the places int32 [B] of a minibatch's rows by its number, and which of them are real, bool [B].
+    """
+
+    def look(learner: Learner, number: Array) -> tuple[tuple[Array, Aside], Weights]:
+        places, real = next_rows(number)
+        see = jax.value_and_grad(loss, has_aux=True)
+        return see(learner.weights, take_rows(rows, places), real, jax.random.fold_in(key, number))
+
+    def body(number: Array, carry: tuple[Learner, Any]) -> tuple[Learner, Any]:
+        learner, totals = carry
+        (error, aside), gradients = look(learner, number)
+        learner = _descend(learner, gradients, rate)
+        learner = learner._replace(weights=_with(learner.weights, aside.moved))
+        return learner, jax.tree.map(jnp.add, totals, (error, aside.parts))
+
+    (_, aside), _ = jax.eval_shape(look, learner, jnp.int32(0))
+    nothing = jax.tree.map(lambda _: jnp.float32(0), (0, aside.parts))
+    learner, totals = lax.fori_loop(0, batches, body, (learner, nothing))
+    mean, parts = jax.tree.map(lambda total: total / jnp.maximum(batches, 1).astype(jnp.float32), totals)
     # The last step may have broken the weights without a loss that shows it.
     whole = jnp.all(jnp.array([jnp.all(jnp.isfinite(x)) for x in jax.tree.leaves(learner.weights)]))
-    return learner, jnp.where(whole, mean, jnp.nan)
+    return learner, jnp.where(whole, mean, jnp.nan), parts
 
 
 def _descend(learner: Learner, gradients: Weights, rate: Array) -> Learner:
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole powers
         updates, optimizer = _OPTIMIZER.update(gradients, learner.optimizer)
     return Learner(jax.tree.map(lambda w, u: w - rate * u, learner.weights, updates), optimizer)
+
+
+def _with(weights: Weights, moved: Weights) -> Weights:
+    """`weights`, with what is in `moved` in place of what they have under the same names."""
+    return weights | {
+        name: _with(weights[name], part) if isinstance(part, dict) else part for name, part in moved.items()
+    }

@@ -7,6 +7,7 @@ was killed and resumed from a checkpoint gives the numbers of a run that never s
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -15,21 +16,22 @@ from typing import Any
 
 import jax
 
+from beamzero.arena.climb import climb, ladder
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
-from beamzero.arena.plot import draw_training
+from beamzero.arena.plot import draw_climbs, draw_training
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import Player, SearchPlayer
+from beamzero.players import Player
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
-from beamzero.search.simple import OneLook
-from beamzero.training.config import ProbsSettings
+from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.config import make_settings
 from beamzero.training.order import Order, create_run, load_start, make_opponents, resume_run
-from beamzero.training.probs import Probs, ProbsState
-from beamzero.training.report import QUIET, Report
+from beamzero.training.report import QUIET, Report, losses
+from beamzero.training.settings import RunSettings
 
 _SECONDS_BETWEEN_PLOTS = 20.0
 
@@ -40,6 +42,7 @@ class Outcome:
 
     run: Run
     game: Game
+    algorithm: Algorithm
     iterations: int
     seconds: float
     rating: dict[str, Any] | None
@@ -53,13 +56,30 @@ def train(order: Order, report: Report = QUIET) -> Outcome:
         raise BadInput(f"iterations is {order.iterations}, but must be 1 or more")
     if order.minutes is not None and not order.minutes > 0:
         raise BadInput(f"minutes is {order.minutes}, but must be more than 0")
-    run, settings, seed = resume_run(order, game) if order.resume else create_run(order, game)
+    if not order.resume:
+        _check_rungs(order, game)
+    run, algorithm, seed = resume_run(order, game) if order.resume else create_run(order, game)
+    rungs = make_rungs(algorithm.settings, game)
     with (
         run.lock(),
         Metrics(run.folder, warn=report.message) as metrics,
         heeding_interrupts() as ask_for_interrupt,
     ):
-        return _Training(order, game, run, settings, seed, metrics, report, ask_for_interrupt).go()
+        return _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt).go()
+
+
+def make_rungs(settings: RunSettings, game: Game) -> list[Player]:
+    """The players that the agent is to climb, made once for a run."""
+    if not settings.climb_every and not settings.climb_by:
+        return []
+    return ladder(game, settings.climb_depth, settings.climb_by or None)
+
+
+def _check_rungs(order: Order, game: Game) -> None:
+    """BadInput where a new run could not climb, before anything is written."""
+    # That a recipe is for another game is the clearer complaint, and comes when the run is made.
+    if order.recipe is None or make_game(order.recipe.game) == game:
+        make_rungs(make_settings(order.recipe, order.changes, order.algorithm), game)
 
 
 class _Training:
@@ -68,20 +88,20 @@ class _Training:
     def __init__(
         self,
         order: Order,
-        game: Game,
         run: Run,
-        settings: ProbsSettings,
+        algorithm: Algorithm,
         seed: int,
+        rungs: Sequence[Player],
         metrics: Metrics,
         report: Report,
         ask_for_interrupt: Callable[[], None],
     ) -> None:
-        self.game, self.run, self.settings, self.seed = game, run, settings, seed
+        self.game, self.settings = algorithm.game, algorithm.settings
+        self.run, self.algorithm, self.seed, self.rungs = run, algorithm, seed, rungs
         self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
-        self.algorithm = Probs(game, settings)
-        self.checkpoints = Checkpoints(run.checkpoints_folder, settings.keep_checkpoints)
-        self.until = order.iterations or settings.iterations
+        self.checkpoints = Checkpoints(run.checkpoints_folder, self.settings.keep_checkpoints)
+        self.until = order.iterations or self.settings.iterations
         self.deadline = None if order.minutes is None else time.monotonic() + 60 * order.minutes
         self.started = time.monotonic()
         self.saved: int | None = None
@@ -94,7 +114,7 @@ class _Training:
         self.state, self.done = self._first_state()
         interrupted = False
         recipe = self.run.about.get("recipe")
-        title = f"{self.game.spec} by PROBS" + (f", {recipe}" if recipe else "")
+        title = f"{self.game.spec} by {self.algorithm.title}" + (f", {recipe}" if recipe else "")
         self.report.begin(title, self.done, self.until)
         try:
             if self.saved is None:
@@ -108,7 +128,7 @@ class _Training:
         if self.saved != self.done:
             self._save()
         self._plot(final=True)
-        return Outcome(self.run, self.game, self.done, self._seconds(), self.rating, interrupted)
+        return Outcome(self.run, self.game, self.algorithm, self.done, self._seconds(), self.rating, interrupted)
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
         state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase)
@@ -123,6 +143,8 @@ class _Training:
             strength = rating["elo"] if rating["elo"] is not None else rating["low"]
             if strength is not None and (best is None or strength > best["elo"]):
                 best = {"iteration": done, "elo": strength}
+        if self.settings.climb_every and (done % self.settings.climb_every == 0 or last):
+            record["climb"] = self._climb(state, done)
         record["total_seconds"] = self._seconds()
         # First the line, then the checkpoint: a kill between them costs a line that is written again.
         self.metrics.append(record)
@@ -139,7 +161,7 @@ class _Training:
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
-    def _first_state(self) -> tuple[ProbsState, int]:
+    def _first_state(self) -> tuple[TrainingState, int]:
         fresh = jax.jit(self.algorithm.init)(self.init_key)
         if self.checkpoints.steps():
             with uninterrupted():
@@ -150,10 +172,12 @@ class _Training:
             self.seconds_before = found.note["seconds"]
             self.done = found.step
             self._mark_best()  # which a kill may have left undone
-            return ProbsState.from_tree(found.tree), found.step
+            return self.algorithm.from_tree(found.tree), found.step
         self.metrics.rewind(0)
         start_from = self.run.about["from"]
-        return (fresh if start_from is None else load_start(start_from, self.game, fresh, self.report)), 0
+        if start_from is None:
+            return fresh, 0
+        return load_start(start_from, self.run.about["algorithm"], self.algorithm, fresh, self.report), 0
 
     def _save(self) -> None:
         self.report.phase("saving", 0, 1)
@@ -203,15 +227,21 @@ class _Training:
         self._phase("measuring opponents", done, total)
 
     def _rate(
-        self, state: ProbsState, done: int, opponents: Sequence[Player], anchors: dict[str, float]
+        self, state: TrainingState, done: int, opponents: Sequence[Player], anchors: dict[str, float]
     ) -> dict[str, Any]:
-        player = SearchPlayer("probs", self.game, OneLook(), self.algorithm.evaluator(state))
         rating, battles = rate_against_anchors(
-            self.game, player, opponents, anchors, self.settings.rate_games, self.seed + done,
+            self.game, self.algorithm.player(state), opponents, anchors, self.settings.rate_games, self.seed + done,
             lambda _, done, total: self._phase("rating", done, total),
         )  # fmt: skip
         scores = {name: battle.score for name, battle in battles.items()}
         return {"elo": rating.elo, "low": rating.low, "high": rating.high, "scores": scores}
+
+    def _climb(self, state: TrainingState, done: int) -> dict[str, Any]:
+        found = climb(
+            self.game, self.algorithm.player(state), self.rungs, self.seed + done,
+            lambda done, total: self._phase("climbing", done, total),
+        )  # fmt: skip
+        return {"scores": found.scores, "total": found.total, "of": 2 * len(self.rungs)}
 
     def _plot(self, final: bool = False) -> None:
         if not final and time.monotonic() - self.last_plot < _SECONDS_BETWEEN_PLOTS:
@@ -233,10 +263,11 @@ def read_anchors(path: Path) -> dict[str, Any]:
 
 
 def draw_run(run: Run) -> None:
-    """The curves of a run as a picture in its folder; nothing before its first iteration."""
+    """The curves of a run as pictures in its folder; nothing before its first iteration."""
     records = read_metrics(run.folder)
     if not records:
         return
+    title = ALGORITHMS[run.about["algorithm"]].algorithm.title
     rated = [record for record in records if record.get("rating")]
     anchors = read_anchors(run.folder / "anchors.json")
     with writing(str(run.plot_path)):
@@ -247,6 +278,24 @@ def draw_run(run: Run) -> None:
             [record["rating"]["low"] for record in rated],
             [record["rating"]["high"] for record in rated],
             anchors.get("elo", {}),
-            {name: [record[f"{key}_loss"] for record in records] for name, key in (("V", "value"), ("Q", "q"))},
-            f"{run.about['game']} by PROBS, {records[-1]['iteration']} iterations",
+            {name: [losses(record)[name] for record in records] for name in losses(records[-1])},
+            f"{run.about['game']} by {title}, {records[-1]['iteration']} iterations",
+        )
+    _draw_climbs(run, records, f"{run.about['game']} by {title} against minimax")
+
+
+def _draw_climbs(run: Run, records: Sequence[dict[str, Any]], title: str) -> None:
+    """How far up the ladder the agent came, against the games it had played; nothing where it never climbed."""
+    played = itertools.accumulate(record["games"] for record in records)
+    climbs = [(games, record["climb"]) for games, record in zip(played, records) if "climb" in record]
+    if not climbs:
+        return
+    path = run.folder / "climb.png"
+    with writing(str(path)):
+        draw_climbs(
+            path,
+            [games for games, _ in climbs],
+            [found["total"] for _, found in climbs],
+            climbs[-1][1]["of"],
+            title,
         )

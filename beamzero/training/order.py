@@ -12,13 +12,16 @@ import jax
 from beamzero import __version__
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
+from beamzero.nets import Net, make_net
 from beamzero.players import Player, make_player
-from beamzero.players.trained import load_trained, open_probs_run, restore_agent
+from beamzero.players.trained import AGENT_NETS, load_trained, open_trained_run, put, restore_agent
 from beamzero.runs.run import Run
-from beamzero.training.config import CHANGEABLE, ProbsSettings, Recipe, make_settings, settle
+from beamzero.spec import field_types
+from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.config import Recipe, choose_algorithm, make_settings, settle
 from beamzero.training.fit import new_learner
-from beamzero.training.probs import Probs, ProbsState
 from beamzero.training.report import QUIET, Report
+from beamzero.training.settings import CHANGEABLE, RunSettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,22 +39,26 @@ class Order:
     minutes: float | None = None
     """Stop after this long."""
     resume: bool = False
+    algorithm: str | None = None
+    """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else PROBS."""
 
 
-def create_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
+def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
+    """A new run as ordered, with its algorithm and its seed."""
+    name = choose_algorithm(order.recipe, order.algorithm)
     if order.recipe is not None and make_game(order.recipe.game) != game:
         raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
-    settings = settle(make_settings(order.recipe, order.changes), game)
-    algorithm = Probs(game, settings)
+    settings = settle(make_settings(order.recipe, order.changes, name), game)
+    algorithm = ALGORITHMS[name].algorithm(game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
-        load_start(order.start_from, game, fresh, QUIET)
+        load_start(order.start_from, name, algorithm, fresh, QUIET)
     about = {
         "game": game.identity,
         "game_text": order.game,
-        "algorithm": "probs",
+        "algorithm": name,
         "recipe": order.recipe.name if order.recipe else None,
         "settings": dataclasses.asdict(settings),
         "seed": seed,
@@ -59,13 +66,18 @@ def create_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
         "version": __version__,
         "device": jax.devices()[0].device_kind,
     }
-    return Run.create(order.folder, about), settings, seed
+    return Run.create(order.folder, about), algorithm, seed
 
 
-def resume_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
+def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     """The run of the folder, with its own settings; only what is measured, and how long, may change."""
-    run = open_probs_run(order.folder)
+    choose_algorithm(order.recipe, order.algorithm)
+    run = open_trained_run(order.folder)
     about = run.about
+    name = about["algorithm"]
+    if order.algorithm not in (None, name):
+        raise BadInput(f"{order.folder} holds a run of {name}, not of {order.algorithm}")
+    choose_algorithm(order.recipe, name)
     if about["game"] != game.identity:
         raise BadInput(f"{order.folder} holds a run of {about['game']}, not of {game.spec}")
     if order.seed not in (None, about["seed"]):
@@ -73,18 +85,18 @@ def resume_run(order: Order, game: Game) -> tuple[Run, ProbsSettings, int]:
     if order.start_from not in (None, about["from"]):
         raise BadInput(f"the run in {order.folder} is under way, so it cannot start from {order.start_from!r}")
     asked = {**(order.recipe.settings if order.recipe else {}), **order.changes}
-    before = make_settings(None, about["settings"])
-    settings = make_settings(None, {**about["settings"], **asked})
-    for name in sorted(set(asked) - CHANGEABLE):
-        if getattr(settings, name) != getattr(before, name):
-            was = getattr(before, name)
-            allowed = ", ".join(sorted(CHANGEABLE))
-            raise BadInput(f"{name} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
+    before = make_settings(None, about["settings"], name)
+    settings = make_settings(None, {**about["settings"], **asked}, name)
+    for key in sorted(set(asked) - CHANGEABLE):
+        if getattr(settings, key) != getattr(before, key):
+            was = getattr(before, key)
+            allowed = ", ".join(sorted(CHANGEABLE & field_types(type(settings)).keys()))
+            raise BadInput(f"{key} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
     make_opponents(settings, game)
-    return run, settings, about["seed"]
+    return run, ALGORITHMS[name].algorithm(game, settings), about["seed"]
 
 
-def make_opponents(settings: ProbsSettings, game: Game) -> list[Player]:
+def make_opponents(settings: RunSettings, game: Game) -> list[Player]:
     """Who the agent is rated against."""
     names = settings.rate_against.split()
     if not names or len(set(names)) < len(names):
@@ -92,17 +104,34 @@ def make_opponents(settings: ProbsSettings, game: Game) -> list[Player]:
     return [make_player(name, game) for name in names]
 
 
-def load_start(text: str, game: Game, fresh: ProbsState, report: Report) -> ProbsState:
-    """The nets of another agent to start from, and its optimizer's state where there is one (in a run folder)."""
-    path = Path(text.removeprefix("probs:"))
+def load_start(text: str, name: str, algorithm: Algorithm, fresh: TrainingState, report: Report) -> Any:
+    """The state that a run of the algorithm called `name` starts with, out of another agent.
+
+    A run folder gives all of its state; an agent file gives its weights, and the rest is as in `fresh`.
+    """
+    head, colon, rest = text.partition(":")
+    path = Path(rest if colon and head in ALGORITHMS else text)
     if path.is_dir():
-        run = open_probs_run(path)
-        if run.about["game"] != game.identity:
-            raise BadInput(f"{path} holds a run of {run.about['game']}, not of {game.spec}")
-        return ProbsState.from_tree(restore_agent(run, fresh.as_tree(), warn=report.message).tree)
-    trained = load_trained(str(path), game)
-    weights = (trained.value_weights, trained.q_weights)
-    for mine, theirs, name in zip((fresh.value.weights, fresh.q.weights), weights, ("value_net", "q_net"), strict=True):
-        if jax.tree.map(lambda x: x.shape, mine) != jax.tree.map(lambda x: x.shape, theirs):
-            raise BadInput(f"{path} has {name} {trained.info['settings'][name]}, which is not the one of this run")
-    return ProbsState(*map(new_learner, weights))
+        run = open_trained_run(path)
+        _check_start(str(path), run.about, name, algorithm)
+        return algorithm.from_tree(restore_agent(run, fresh.as_tree(), warn=report.message).tree)
+    trained = load_trained(str(path), algorithm.game, algorithm=None)
+    _check_start(str(path), trained.info, name, algorithm)
+    tree = fresh.as_tree()
+    for net, weights in trained.weights.items():
+        tree[net] = new_learner(weights)._asdict()
+        put(tree, AGENT_NETS[name][net].path, weights)
+    return algorithm.from_tree(tree)
+
+
+def _check_start(where: str, info: Mapping[str, Any], name: str, algorithm: Algorithm) -> None:
+    """The agent was trained by the same algorithm, plays the same game and has nets of the same shapes."""
+    if info["algorithm"] != name:
+        raise BadInput(f"{where} was trained by {info['algorithm']}, but this run is one of {name}")
+    game = algorithm.game
+    if info["game"] != game.identity:
+        raise BadInput(f"{where} plays {info['game']}, not {game.spec}")
+    for place in AGENT_NETS[name].values():
+        theirs, mine = info["settings"][place.setting], getattr(algorithm.settings, place.setting)
+        if Net(game, make_net(theirs), place.head).shapes() != Net(game, make_net(mine), place.head).shapes():
+            raise BadInput(f"{where} has the {place.setting} {theirs}, which is not the one of this run, {mine}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,13 +13,17 @@ from jax import Array
 from beamzero.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
+from beamzero.players import Player, SearchPlayer
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import Evaluator
-from beamzero.training.config import ProbsSettings
+from beamzero.search.simple import OneLook
 from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
+from beamzero.training.laps import Laps
 from beamzero.training.replay import remember, some_games
-from beamzero.training.schedule import cosine
+from beamzero.training.report import Phase
+from beamzero.training.schedule import cosine, share_done
 from beamzero.training.selfplay import SelfPlay, self_play
+from beamzero.training.settings import ProbsSettings
 from beamzero.training.targets import search_all
 
 
@@ -34,20 +37,12 @@ class ProbsState(NamedTuple):
         """As plain dicts, which is how it lies on disk."""
         return {"value": self.value._asdict(), "q": self.q._asdict()}
 
-    @classmethod
-    def from_tree(cls, tree: dict[str, Any]) -> ProbsState:
-        return cls(Learner(**tree["value"]), Learner(**tree["q"]))
-
-
-class Phase(Protocol):
-    """Told how far a phase of the iteration is."""
-
-    def __call__(self, name: str, done: int, total: int) -> None: ...
-
 
 @dataclasses.dataclass(frozen=True)
 class Probs:
     """The algorithm with its settings, for one game."""
+
+    title: ClassVar[str] = "PROBS"
 
     game: Game
     settings: ProbsSettings
@@ -69,17 +64,26 @@ class Probs:
         value_key, q_key = jax.random.split(key)
         return ProbsState(new_learner(self.value_net.init(value_key)), new_learner(self.q_net.init(q_key)))
 
+    def from_tree(self, tree: dict[str, Any]) -> ProbsState:
+        """The state that was saved as `tree`."""
+        return ProbsState(Learner(**tree["value"]), Learner(**tree["q"]))
+
     def evaluator(self, state: ProbsState) -> Evaluator:
         return make_evaluator(self.value_net, state.value.weights, self.q_net, state.q.weights)
 
+    def player(self, state: ProbsState) -> Player:
+        """The agent: one look at Q."""
+        return SearchPlayer("probs", self.game, OneLook(), self.evaluator(state))
+
     def iterate(
-        self, state: ProbsState, iteration: int, key: Array, report: Phase
+        self, state: ProbsState, iteration: int, key: Array, report: Phase, share: float | None = None
     ) -> tuple[ProbsState, dict[str, Any]]:
         """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget."""
         settings = self.settings
+        share = share_done(iteration, settings.iterations) if share is None else share
         play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)
-        slow_down = cosine(iteration, settings.iterations, settings.final_learning_rate)
-        clock = _Clock()
+        slow_down = cosine(share, settings.final_learning_rate)
+        clock = Laps()
 
         report("self-play", 0, settings.games)
         games = self_play(self.game, self._self_play, self.evaluator(state), play_key)
@@ -121,7 +125,7 @@ class Probs:
         return state, {
             "value_loss": value_loss, "q_loss": sum(q_losses) / len(q_losses), "mean_turns": mean_turns,
             "games": settings.games, "states": states, "searched": searched, "evaluations": evaluations,
-            "learning_rate_share": slow_down, "seconds": clock.laps,
+            "learning_rate_share": slow_down, "seconds": clock.seconds,
         }  # fmt: skip
 
     @staticmethod
@@ -180,16 +184,3 @@ class Probs:
     @property
     def _q_step(self) -> int:
         return self.settings.q_games_per_step or self._q_games
-
-
-class _Clock:
-    """Seconds spent in each phase."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def lap(self, phase: str) -> None:
-        now = time.perf_counter()
-        self.laps[phase] = self.laps.get(phase, 0.0) + now - self._last
-        self._last = now

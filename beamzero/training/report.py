@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
+
+
+class Phase(Protocol):
+    """Told how far a phase of the iteration is."""
+
+    def __call__(self, name: str, done: int, total: int) -> None: ...
 
 
 class Report:
@@ -23,3 +29,10 @@ class Report:
 
 
 QUIET = Report()
+
+
+def losses(record: Mapping[str, Any]) -> dict[str, float]:
+    """The losses of an iteration by the names that people know them by: those of the nets in PROBS, V and Q."""
+    names = {"value_loss": "V", "q_loss": "Q"} if "q_loss" in record else {}
+    found = {key: value for key, value in record.items() if key.endswith("_loss")}
+    return {names.get(key, key.removesuffix("_loss")): value for key, value in found.items()}

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 
 
-def cosine(iteration: int, iterations: int, final: float) -> float:
-    """From 1 at the first iteration (0) down to `final` at the last, along half a cosine."""
-    progress = min(iteration / max(iterations - 1, 1), 1.0)
-    return final + (1 - final) * (1 + math.cos(math.pi * progress)) / 2
+def share_done(iteration: int, iterations: int) -> float:
+    """How far a run is: 0 at its first iteration (0), 1 at its last and after that."""
+    return min(iteration / max(iterations - 1, 1), 1.0)
+
+
+def cosine(share: float, final: float) -> float:
+    """From 1 where nothing is done down to `final` where all is, along half a cosine."""
+    return final + (1 - final) * (1 + math.cos(math.pi * share)) / 2

@@ -14,7 +14,7 @@ import pytest
 from beamzero.cli import main
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
-from tests.training.toy import GAME, ROOT, run_toy, tree_hash
+from tests.training.toy import GAME, NET, ROOT, run_toy, tree_hash
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["battle", "tic_tac_toe", "probs:empty", "random"], "there is no run in empty: it holds no run.json"),
     (["battle", "tic_tac_toe", "probs:broken", "random"], "run.json is damaged"),
     (["battle", "tic_tac_toe", "probs:bare", "random"], "run.json is damaged: it does not say game, "),
-    (["battle", "tic_tac_toe", "probs:other", "random"], "other is a run of 'alphazero', not of probs"),
+    (["battle", "tic_tac_toe", "probs:other", "random"], "other was trained by alphazero: write alphazero:other"),
     (["battle", "tic_tac_toe", "probs:begun", "random"], "begun holds no agent that could be used: no checkpoint in"),
     (["play", "tic_tac_toe", "--agent", "nobody"], "unknown agent 'nobody'"),
     (["play", "tic_tac_toe", "--side", "left"], "left"),
@@ -119,6 +119,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["analyse", "tic_tac_toe", "random", "--moves", "a1,a2,b1,b2,c1"], "the game is over: X has three in a row"),
     # what to train, and how
     ([*TRAIN, "--algo", "sarsa"], "unknown algorithm 'sarsa'"),
+    ([*TRAIN, "--algo", "alphazero", "--recipe", "connect_four_quick"], "is for probs, not alphazero"),
     ([*TRAIN, "--recipe", "quick"], "unknown recipe 'quick'"),
     ([*TRAIN, "--recipe", "connect_four_quick"], "the recipe connect_four_quick is for connect_four, not tic_tac_toe"),
     (["recipes", "quick"], "unknown recipe 'quick'"),
@@ -139,7 +140,7 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--set", "precision=float16"], "precision is 'float16', but must be auto, float32 or bfloat16"),
     ([*TRAIN, "--set", "q_games=2000"], "q_games is 2000, but must be at most games, 1000"),
     ([*TRAIN, "--set", "q_games_per_step=7"], "q_games_per_step is 7, but must divide the 1000 games"),
-    ([*TRAIN, "--set", "value_net=transformer"], "unknown net 'transformer' (there are: conv, mlp, resnet)"),
+    ([*TRAIN, "--set", "value_net=transformer"], "unknown net 'transformer' (there are: conv, dense, mlp, resnet)"),
     ([*TRAIN, "--set", "value_net=mlp:width=0"], "mlp: width is 0, but must be 1 to 8192"),
     ([*TRAIN, "--set", "value_net=mlp:size=3"], "mlp has no setting 'size' (it has: width, depth)"),
     ([*TRAIN, "--set", "value_net=conv:channels=a-b"], "channels is 'a-b', but must be whole numbers joined by '-'"),
@@ -154,8 +155,10 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--minutes", "nan"], "minutes is nan, but must be more than 0"),
     ([*TRAIN, "--from", "random"], "no agent 'random': give a run folder or a .safetensors file"),
     ([*TRAIN, "--from", "damaged.safetensors"], "is damaged: its content does not match its SHA-256"),
-    ([*TRAIN, "--from", "run"], "run"),  # whose nets are others
-    ([*TRAIN, "--from", "begun"], "begun holds no agent that could be used"),
+    ([*TRAIN, "--from", "run"], "run has the value_net mlp:width=16,depth=2, which is not the one of this run, mlp:"),
+    ([*TRAIN, "--set", f"value_net={NET}", "--set", f"q_net={NET}", "--from", "begun"], "begun holds no agent that"),
+    ([*TRAIN, "--algo", "alphazero", "--from", "run"], "run was trained by probs, but this run is one of alphazero"),
+    ([*TRAIN, "--algo", "alphazero", "--set", "sims=0"], "sims is 0, but must be 1 to 100000"),
     # where
     (["train", "tic_tac_toe", "--run", "run"], "run already holds a run: go on with it by --resume, or name another"),
     (["train", "tic_tac_toe", "--run", "full"], "full is not empty and holds no run: name an empty or a new folder"),
@@ -165,7 +168,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["train", "tic_tac_toe", "--run", "full", "--resume"], "there is no run in full: it holds no run.json"),
     (["train", "tic_tac_toe", "--run", "broken", "--resume"], "run.json is damaged, or not the file of a beamzero run"),
     (["train", "tic_tac_toe", "--run", "bare", "--resume"], "run.json is damaged: it does not say game, "),
-    (["train", "tic_tac_toe", "--run", "other", "--resume"], "other is a run of 'alphazero', not of probs"),
+    (["train", "tic_tac_toe", "--run", "other", "--resume"], "run.json is damaged: it does not say game, "),
     (["train", "connect_four", "--run", "run", "--resume"], "run holds a run of tic_tac_toe, not of connect_four"),
     (["export", "nowhere", "new.safetensors"], "there is no run in nowhere: no such folder"),
     (["export", "bare", "new.safetensors"], "run.json"),

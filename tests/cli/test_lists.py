@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -10,7 +11,9 @@ from beamzero.cli import main
 from beamzero.cli.lists import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
-from beamzero.training.config import ProbsSettings, describe_settings, list_recipes
+from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.config import Recipe, list_recipes
+from beamzero.training.settings import AlphaZeroSettings, describe_settings
 from tests.training.toy import GAME, run_toy, same_bits
 
 
@@ -48,7 +51,8 @@ def test_games(capsys):
 def test_agents(capsys):
     result = json.loads(run_main(capsys, "agents", "--json"))
     assert result.keys() == {"agents", "shipped"}
-    assert {"random", "lookahead:D", "probs:PATH"} <= result["agents"].keys()
+    known = {"random", "lookahead:D", "probs:PATH", "alphazero:PATH", "alphazero:PATH,sims=N", "mcts:sims=N"}
+    assert known <= result["agents"].keys()
     text = run_main(capsys, "agents")
     assert all(name in text for name in [*result["agents"], *result["shipped"]])
 
@@ -58,19 +62,32 @@ def test_recipes(capsys):
     assert found.keys() == list_recipes().keys()
     assert all(row.keys() == {"game", "algorithm", "about"} for row in found.values())
     text = run_main(capsys, "recipes")
-    assert all(name in text for name in found)
+    assert all(name in text for name in found) and text.split()[2] == "algorithm"
+    assert text.count(" probs ") >= [row["algorithm"] for row in found.values()].count("probs") > 0
 
 
 @pytest.mark.parametrize("name", list_recipes())
 def test_one_recipe_with_every_setting_and_what_it_means(capsys, name):
     shown = json.loads(run_main(capsys, "recipes", name, "--json"))
     recipe = list_recipes()[name]
-    assert (shown["recipe"], shown["game"]) == (name, recipe.game)
-    assert shown["settings"].keys() == ProbsSettings.__dataclass_fields__.keys()
+    kind = ALGORITHMS[recipe.algorithm].settings
+    assert (shown["recipe"], shown["game"], shown["algorithm"]) == (name, recipe.game, recipe.algorithm)
+    assert shown["settings"].keys() == {field.name for field in dataclasses.fields(kind)}
     assert shown["settings"].items() >= dict(recipe.settings).items()
     text = run_main(capsys, "recipes", name)
-    for key, _, doc in describe_settings():
+    for key, _, doc in describe_settings(kind):
         assert f"\n {key} " in text and doc.split()[0] in text
+
+
+def test_a_recipe_of_alphazero_shows_its_settings(capsys, monkeypatch):
+    recipe = Recipe("toy", "A toy.", "tic_tac_toe", "alphazero", {"sims": 25})
+    monkeypatch.setattr("beamzero.cli.lists.find_recipe", {"toy": recipe}.get)
+    shown = json.loads(run_main(capsys, "recipes", "toy", "--json"))
+    assert shown["algorithm"] == "alphazero"
+    assert shown["settings"] == dataclasses.asdict(AlphaZeroSettings(sims=25))
+    text = run_main(capsys, "recipes", "toy")
+    assert text.startswith("toy: A toy. (game tic_tac_toe, by AlphaZero)\n")
+    assert "\n sims " in text and "\n rate_every " in text and "expand" not in text
 
 
 def test_runs(capsys, folder):
@@ -99,13 +116,24 @@ def test_export_writes_the_agent_of_any_checkpoint(capsys, folder, tmp_path):
     result = json.loads(run_main(capsys, "export", str(folder / "rated"), str(file), "--json"))
     assert result == {"file": str(file), "game": GAME, "iterations": 2}
     trained, run = (load_trained(str(place), make_game(GAME)) for place in (file, folder / "rated"))
-    assert same_bits((trained.value_weights, trained.q_weights), (run.value_weights, run.q_weights))
+    assert same_bits(trained.weights, run.weights)
     text = run_main(capsys, "export", str(folder / "rated"), str(file), "--checkpoint", "1")
     assert "tic_tac_toe, 1 iterations" in " ".join(text.split())
     assert load_trained(str(file), make_game(GAME)).info["iterations"] == 1
     assert json.loads(run_main(capsys, "export", str(folder / "rated"), str(file), "--checkpoint", "best", "--json"))[
         "iterations"
     ] in (1, 2)
+
+
+def test_export_takes_the_agent_of_either_algorithm(capsys, tmp_path):
+    file = tmp_path / "agent.safetensors"
+    run_toy(tmp_path / "run", algorithm="alphazero", iterations=1, rate_every=0)
+    result = json.loads(run_main(capsys, "export", str(tmp_path / "run"), str(file), "--json"))
+    assert result == {"file": str(file), "game": GAME, "iterations": 1}
+    trained, run = (
+        load_trained(str(place), make_game(GAME), algorithm="alphazero") for place in (file, tmp_path / "run")
+    )
+    assert same_bits(trained.weights, run.weights)
 
 
 @pytest.mark.parametrize(

@@ -517,8 +517,21 @@ def test_by_default_a_shipped_agent_plays_then_the_newest_run_then_a_lookahead(t
     assert default_agent(TIC_TAC_TOE) == ('probs:"runs/my run, old"', " (the newest run in runs)")
 
     monkeypatch.setattr(play, "shipped_agents", lambda: {"other": Path("a"), "strong": Path("b")})
-    monkeypatch.setattr(play, "load_agent", lambda path: ({}, {"game": {"a": "chess", "b": "tic_tac_toe"}[path.name]}))
+    games = {"a": "chess", "b": "tic_tac_toe"}
+    monkeypatch.setattr(play, "load_agent", lambda path: ({}, {"game": games[path.name], "algorithm": "probs"}))
     assert default_agent(TIC_TAC_TOE) == ("probs:strong", " (it ships with beamzero)")
+
+
+def test_an_agent_of_alphazero_plays_by_default_with_its_search(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(play, "shipped_agents", dict)
+    for folder, algorithm in (("runs/mine", "alphazero"), ("runs/unknown", "sarsa")):
+        Run.create(folder, {"game": "tic_tac_toe", "algorithm": algorithm})
+        Path(folder, "metrics.jsonl").write_text('{"iteration": 1}\n')
+    assert default_agent(TIC_TAC_TOE) == ("alphazero:runs/mine,sims=100", " (the newest run in runs)")
+    monkeypatch.setattr(play, "shipped_agents", lambda: {"strong": Path("a")})
+    monkeypatch.setattr(play, "load_agent", lambda path: ({}, {"game": "tic_tac_toe", "algorithm": "alphazero"}))
+    assert default_agent(TIC_TAC_TOE) == ("alphazero:strong,sims=100", " (it ships with beamzero)")
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 
@@ -11,7 +12,10 @@ from rich.live import Live
 
 from beamzero.cli import display, main
 from beamzero.cli.display import TrainingDisplay
+from beamzero.games import make_game
+from beamzero.players import make_player
 from beamzero.runs.run import Run
+from beamzero.training.config import list_recipes
 from tests.training.toy import GAME, SETTINGS, command, numbers, run_toy
 
 SHORT = {"iterations": 2, "rate_every": 1}
@@ -79,6 +83,60 @@ def test_connect_four_is_trained_by_its_quick_recipe_unless_told_otherwise(tmp_p
     assert main(["train", "connect_four", "--resume"]) == 130
     assert seen["order"].recipe is None, "a run that goes on has its own settings"
     assert capsys.readouterr().out == ""
+
+
+def test_without_a_recipe_each_algorithm_takes_its_own_quick_one(monkeypatch):
+    orders = []
+
+    def look(order, report):
+        orders.append(order)
+        raise KeyboardInterrupt
+
+    ours = list_recipes()["connect_four_quick"]
+    theirs = dataclasses.replace(ours, name="connect_four_alphazero_quick", algorithm="alphazero", settings={})
+    monkeypatch.setattr("beamzero.cli.train.train", look)
+    for recipes in ([theirs, ours], [ours, theirs]):
+        monkeypatch.setattr("beamzero.cli.train.list_recipes", lambda found=recipes: {r.name: r for r in found})
+        monkeypatch.setattr("beamzero.cli.train.find_recipe", {"connect_four_quick": ours, theirs.name: theirs}.get)
+        for words, algorithm, recipe in [
+            ([], None, ours), (["--algo", "probs"], "probs", ours), (["--algo", "alphazero"], "alphazero", theirs),
+            (["--recipe", theirs.name], None, theirs),
+        ]:  # fmt: skip
+            assert main(["train", "connect_four", *words]) == 130
+            assert (orders[-1].algorithm, orders[-1].recipe) == (algorithm, recipe)
+    assert main(["train", "tic_tac_toe", "--algo", "alphazero"]) == 130
+    assert orders[-1].recipe is None
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["--algo", "sarsa"], "unknown algorithm 'sarsa' (there are: alphazero, probs)"),
+        (["--algo", "alphazero", "--recipe", "connect_four_quick"], "connect_four_quick is for probs, not alphazero"),
+        (["--algo", "alphazero", "--set", "sims=0"], "sims is 0, but must be 1 to 100000"),
+        (["--algo", "alphazero", "--set", "expand=3"], "a run of AlphaZero has no setting 'expand'"),
+        (["--set", "sims=3"], "a run of PROBS has no setting 'sims'"),
+    ],
+)
+def test_what_does_not_belong_to_the_algorithm_gets_one_line(tmp_path, capsys, words, wrong):
+    assert main(["train", "connect_four", "--run", str(tmp_path / "run"), *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("beamzero: ") and err.count("\n") == 1 and wrong in err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("sims", "how"), [(0, "one look at the net"), (3, "3 simulations")])
+def test_alphazero_says_how_it_was_rated_and_how_to_play_against_it(tmp_path, capsys, sims, how):
+    folder = tmp_path / "run"
+    assert main(command(folder, algorithm="alphazero", rate_sims=sims, **SHORT)) == 0
+    out, err = capsys.readouterr()
+    first, *iterations = err.splitlines()
+    assert first == "tic_tac_toe by AlphaZero: 2 iterations"
+    for figure in ("games/s", "loss value", "loss policy", "turns", "Elo", "left"):
+        assert all(f"  {figure} " in line for line in iterations)
+    assert f"(random is 1000), {how}\n" in out
+    assert out.endswith(f"beamzero play tic_tac_toe --agent alphazero:{folder},sims=4\n")
+    assert make_player(f"alphazero:{folder},sims=4", make_game(GAME))
 
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path, capsys, monkeypatch):

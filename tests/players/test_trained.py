@@ -12,6 +12,7 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained, shipped_agents
 from beamzero.runs.agentfile import flatten, load_agent, save_agent
+from beamzero.spec import quote
 from tests.players.test_players import positions
 from tests.training.toy import GAME, flip_a_byte, run_toy, same_bits, saved_tree
 
@@ -39,9 +40,7 @@ def answers(trained):
 def test_an_exported_agent_answers_bit_for_bit_as_the_run_does(run, file):
     from_run, from_file = load_trained(str(run), TIC_TAC_TOE), load_trained(str(file), TIC_TAC_TOE)
     tree = saved_tree(run)[1]
-    assert same_bits(from_run.q_weights, tree["q"]["weights"]) and same_bits(
-        from_run.value_weights, tree["value"]["weights"]
-    )
+    assert same_bits(from_run.weights, {net: tree[net]["weights"] for net in ("value", "q")})
     assert same_bits(answers(from_run), answers(from_file))
     assert from_file.info == from_run.info
     assert from_file.info["iterations"] == 3 and from_file.info["rating"] == saved_tree(run)[2]["rating"]
@@ -57,7 +56,7 @@ def test_every_checkpoint_of_a_run_can_be_had(run):
     for step in (1, 2, 3):
         trained = load_trained(str(run), TIC_TAC_TOE, str(step))
         assert trained.info["iterations"] == step
-        assert same_bits(trained.q_weights, saved_tree(run, step)[1]["q"]["weights"])
+        assert same_bits(trained.weights["q"], saved_tree(run, step)[1]["q"]["weights"])
     best = load_trained(str(run), TIC_TAC_TOE, "best").info
     assert best["best"]["iteration"] == best["iterations"]
     for wrong in ("9", "-1", "newest", "0"):
@@ -88,16 +87,22 @@ def test_another_game_is_refused(run, file):
         (lambda t, i: t.update({"q/more": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
         (
             lambda t, i: [t.pop(name) for name in list(t) if name.startswith("value")],
-            "no PROBS agent that this version",
+            "no agent of probs that this version",
         ),
-        (lambda t, i: i.pop("settings"), "no PROBS agent that this version can read"),
-        (lambda t, i: i.pop("game"), "no PROBS agent that this version can read"),
-        (lambda t, i: i.update(settings=7), "no PROBS agent that this version can read"),
-        (lambda t, i: i["settings"].pop("q_net"), "no PROBS agent that this version can read"),
+        (lambda t, i: i.pop("settings"), "no agent of probs that this version can read"),
+        (lambda t, i: i.pop("game"), "no agent of probs that this version can read"),
+        (lambda t, i: i.update(settings=7), "no agent of probs that this version can read"),
+        (lambda t, i: i["settings"].pop("q_net"), "no agent of probs that this version can read"),
         (lambda t, i: i["settings"].update(q_net="mlp:width=9,depth=2"), "its weights do not fit its nets"),
         (lambda t, i: i["settings"].update(q_net="transformer"), "unknown net 'transformer'"),
-        (lambda t, i: i["settings"].update(q_net=5), "no PROBS agent that this version can read|must be"),
-        (lambda t, i: i.update(algorithm="alphazero"), "was trained by 'alphazero', but probs: plays agents of PROBS"),
+        (lambda t, i: i["settings"].update(q_net=5), "no agent of probs that this version can read|must be"),
+        (lambda t, i: i.update(algorithm="alphazero"), "was trained by alphazero: write alphazero:"),
+        (
+            lambda t, i: i.update(algorithm="sarsa"),
+            "trained by 'sarsa', but this version plays agents of probs and alpha",
+        ),
+        (lambda t, i: i.update(algorithm=[]), "was trained by \\[\\], but this version plays"),
+        (lambda t, i: i.pop("algorithm"), "was trained by None, but this version plays agents of"),
     ],
 )
 def test_a_foreign_agent_is_refused_in_one_line(file, tmp_path, change, wrong):
@@ -107,6 +112,40 @@ def test_a_foreign_agent_is_refused_in_one_line(file, tmp_path, change, wrong):
     with pytest.raises(BadInput, match=wrong) as error:
         load_trained(str(tmp_path / "other.safetensors"), TIC_TAC_TOE).evaluator.scores(positions(2))
     assert "\n" not in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def alphazero_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained by") / "alphazero"  # a space, which must be quoted
+    # A gate that the new net does not pass, so that the best one is another.
+    gate = {"gate_games": 2, "gate_score": 1.0, "gate_sims": 1}
+    run_toy(folder, algorithm="alphazero", iterations=2, rate_every=0, **gate)
+    return folder
+
+
+def test_an_agent_of_alphazero_is_the_best_net_of_its_run(alphazero_run, tmp_path):
+    trained = load_trained(str(alphazero_run), TIC_TAC_TOE, algorithm="alphazero")
+    assert trained.algorithm == "alphazero" and trained.nets.keys() == {"net"}
+    tree = saved_tree(alphazero_run)[1]
+    assert same_bits(trained.weights["net"], tree["best"])
+    assert not same_bits(tree["best"], tree["net"]["weights"])
+    value, scores = answers(trained)
+    assert value.shape == (30,) and scores.shape == (30, 9) and (abs(value) <= 1).all()
+    trained.save(tmp_path / "agent.safetensors")
+    again = load_trained(str(tmp_path / "agent.safetensors"), TIC_TAC_TOE, algorithm="alphazero")
+    assert same_bits(answers(again), [value, scores]) and again.info == trained.info
+
+
+def test_an_agent_of_the_other_algorithm_is_refused_with_the_name_it_goes_by(alphazero_run, run, tmp_path):
+    file = tmp_path / "agent.safetensors"
+    either = load_trained(str(alphazero_run), TIC_TAC_TOE, algorithm=None)
+    either.save(file)
+    for place, theirs, wanted in [
+        (alphazero_run, "alphazero", "probs"), (file, "alphazero", "probs"), (run, "probs", "alphazero")
+    ]:  # fmt: skip
+        with pytest.raises(BadInput) as error:
+            load_trained(str(place), TIC_TAC_TOE, algorithm=wanted)
+        assert str(error.value) == f"{place} was trained by {theirs}: write {theirs}:{quote(str(place))}"
 
 
 def test_every_single_damaged_byte_is_noticed(file):
@@ -120,12 +159,12 @@ def test_every_single_damaged_byte_is_noticed(file):
 def test_weights_lie_in_the_file_by_their_names(run, file):
     tensors, _ = load_agent(file)
     trained = load_trained(str(run), TIC_TAC_TOE)
-    assert tensors.keys() == flatten({"value": trained.value_weights, "q": trained.q_weights}).keys()
+    assert tensors.keys() == flatten(trained.weights).keys()
     assert all(array.dtype == np.float32 for array in tensors.values())
 
 
 def test_shipped_agents_can_be_loaded_by_their_names():
     for name, path in shipped_agents().items():
         game = make_game(json.loads(json.dumps(load_agent(path)[1]))["game"])
-        trained = load_trained(name, game)
+        trained = load_trained(name, game, algorithm=None)
         assert trained.evaluator.scores(jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))).shape[0] == 1

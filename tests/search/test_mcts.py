@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import jax
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.search.evaluator import SearchResult, zero_evaluator
+from beamzero.search.evaluator import SearchResult
 from beamzero.search.mcts import MCTS
 from tests.games.play import at, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
@@ -21,10 +22,16 @@ from tests.search.plain_mcts import Node, simulate, size
 from tests.search.reference import GameRules, scrambled_evaluator
 
 KEY = jax.random.key(0)
-WAYS = [
-    MCTS(30), MCTS(30, c=0.3), MCTS(30, c=4.0, unvisited=-1.0), MCTS(30, uct=True, c=1.0), MCTS(1),
-    MCTS(30, count_node=True),
-]  # fmt: skip
+WAYS = {
+    "puct": (NARROW, MCTS(30, c=0.3)),
+    "curious": (NARROW, MCTS(30, c=4.0, unvisited=-1.0)),
+    "uct": (NARROW, MCTS(30, uct=True, c=1.0)),
+    "muzero": (NARROW, MCTS(30, count_node=True)),
+    "wide": (WIDE, MCTS(30)),
+}
+SMALL = make_game("connect_four:rows=4,columns=4,length=3")
+SEARCH = MCTS(60)
+"""One search of eight states a game, so that tests share its programs."""
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -52,12 +59,12 @@ def assert_same(search: MCTS, result: SearchResult, row: int, root: Node) -> Non
     assert result.nodes[row] == size(root)
 
 
-@pytest.mark.parametrize("search", WAYS, ids=str)
-@pytest.mark.parametrize("shape", [NARROW, WIDE], ids=["narrow", "wide"])
+@pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_random_trees_are_searched_as_by_a_slow_search(search, shape, seed):
+def test_random_trees_are_searched_as_by_a_slow_search(way, seed):
     """Either side may move at any node, games end anywhere, and many moves look alike."""
+    shape, search = WAYS[way]
     forest = grow(seed, shape)
     result = jax.device_get(search_forest(search, shape, forest, KEY))
     rules = ForestRules(forest)
@@ -67,52 +74,51 @@ def test_random_trees_are_searched_as_by_a_slow_search(search, shape, seed):
             assert_same(search, result, row, simulate(rules, search, position))
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "kalah:houses=3,seeds=2"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", SMALL.spec, "kalah:houses=3,seeds=2"])
 def test_games_are_searched_as_by_a_slow_search(name):
-    game, search = make_game(name), MCTS(60)
+    game = make_game(name)
     states, evaluator = sample_states(game, 8, 1), scrambled_evaluator(game, 1)
-    result = jax.device_get(search_game(search, game, evaluator, states, KEY))
+    result = jax.device_get(search_game(SEARCH, game, evaluator, states, KEY))
     rules = GameRules(game, evaluator)
     for row in range(8):
-        assert_same(search, result, row, simulate(rules, search, rules.position(at(states, row))))
+        assert_same(SEARCH, result, row, simulate(rules, SEARCH, rules.position(at(states, row))))
 
 
 def test_slices_change_nothing():
-    game, search = make_game("tic_tac_toe"), MCTS(40)
+    game = make_game("tic_tac_toe")
     states, evaluator = sample_states(game, 8, 1), scrambled_evaluator(game, 1)
-    tree = jax.jit(functools.partial(search.start, game))(evaluator, states, jax.random.split(KEY)[0])
-    advance = jax.jit(functools.partial(search.advance, game))
-    for budget in (1, 7, 100):
+    tree = jax.jit(functools.partial(SEARCH.start, game))(evaluator, states, jax.random.split(KEY)[0])
+    advance = jax.jit(functools.partial(SEARCH.advance, game))
+    for budget, done in ((1, 1), (7, 8), (100, 60)):
         tree = advance(evaluator, tree, jnp.int32(budget))
-    assert int(tree.done) == 40
-    sliced = jax.jit(functools.partial(search.result, game))(tree, jax.random.split(KEY)[1])
-    whole = search_game(search, game, evaluator, states, KEY)
+        assert int(tree.done) == done
+    sliced = jax.jit(functools.partial(SEARCH.result, game))(tree, jax.random.split(KEY)[1])
+    whole = search_game(SEARCH, game, evaluator, states, KEY)
     for a, b in zip(sliced, whole, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_win_at_hand_is_found_by_simulations_alone():
-    game = make_game("connect_four")
-    state = game.init(KEY)
-    for column in (3, 0, 3, 0, 3, 0):
-        state = game.step(state, jnp.int32(column))
-    states = jax.tree.map(lambda x: x[None], state)
-    result = search_game(MCTS(100), game, zero_evaluator(game), states, KEY)
-    assert int(result.action[0]) == 3 and bool(result.proven[0, 3]) and float(result.value[0]) > 0.5
+def test_a_win_at_hand_is_found_whatever_the_net_says():
+    state = SMALL.init(KEY)
+    for column in (3, 0, 3, 0):
+        state = SMALL.step(state, jnp.int32(column))
+    states = jax.tree.map(lambda x: jnp.stack([x] * 8), state)
+    result = jax.device_get(search_game(SEARCH, SMALL, scrambled_evaluator(SMALL, 1), states, KEY))
+    assert (result.action == 3).all() and (result.values[:, 3] == 1).all() and (result.value > 0.5).all()
+    assert result.proven[:, 3].all() and not result.proven[:, :3].any()
 
 
-@pytest.mark.parametrize("noise", [0.25, 1.0])
-def test_noise_changes_the_priors_of_the_root_alone(noise):
-    game, states = make_game("tic_tac_toe"), sample_states(make_game("tic_tac_toe"), 8, 1)
-    evaluator = scrambled_evaluator(game, 1)
-    quiet, noisy = MCTS(20), MCTS(20, noise=noise)
-    trees = [jax.jit(functools.partial(s.start, game))(evaluator, states, KEY) for s in (quiet, noisy)]
+def test_noise_changes_the_priors_of_the_root_alone():
+    game = make_game("tic_tac_toe")
+    states, evaluator = sample_states(game, 8, 1), scrambled_evaluator(game, 1)
+    noisy = dataclasses.replace(SEARCH, noise=0.25)
+    trees = [jax.jit(functools.partial(s.start, game))(evaluator, states, KEY) for s in (SEARCH, noisy)]
     before, after = (np.asarray(tree.edges[:, 0, 0]) for tree in trees)
     listed = before > -np.inf
     assert (listed == (after > -np.inf)).all()
     before, after = np.where(listed, before, 0), np.where(listed, after, 0)
     np.testing.assert_allclose(after.sum(axis=1), 1, rtol=1e-5)
-    added = (after - (1 - noise) * before) / noise
+    added = (after - 0.75 * before) / 0.25
     assert (added >= -1e-6).all() and np.abs(added).max() > 0.2
     other = jax.jit(functools.partial(noisy.start, game))(evaluator, states, jax.random.key(1))
     assert (np.asarray(other.edges[:, 0, 0])[listed] != after[listed]).any()

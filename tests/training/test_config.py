@@ -6,52 +6,71 @@ import dataclasses
 import importlib.resources
 import tomllib
 
+import jax
 import pytest
 
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.spec import field_types
-from beamzero.training.config import (
-    _RANGES,
+from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.config import find_recipe, list_recipes, make_settings, settle
+from beamzero.training.settings import (
     CHANGEABLE,
+    AlphaZeroSettings,
     ProbsSettings,
+    RunSettings,
     describe_settings,
-    find_recipe,
-    list_recipes,
-    make_settings,
-    settle,
 )
-from beamzero.training.probs import Probs
 
-FIELDS = field_types(ProbsSettings)
+KINDS = {name: kind.settings for name, kind in ALGORITHMS.items()}
+FIELDS = {name: field_types(kind) for name, kind in KINDS.items()}
+NUMBERS = [(algorithm, name) for algorithm, kind in KINDS.items() for name in kind.ranges]
+both = pytest.mark.parametrize("algorithm", KINDS)
 
 
-def test_every_setting_has_a_docstring_of_its_own():
-    rows = describe_settings()
-    assert [name for name, _, _ in rows] == list(FIELDS)
+def test_both_algorithms_have_what_every_run_has():
+    assert {"probs": ProbsSettings, "alphazero": AlphaZeroSettings} == KINDS
+    for fields in FIELDS.values():
+        assert field_types(RunSettings).items() < fields.items()
+
+
+@both
+def test_every_setting_has_a_docstring_of_its_own(algorithm):
+    rows = describe_settings(KINDS[algorithm])
+    assert [name for name, _, _ in rows] == list(FIELDS[algorithm])
     docs = [doc for _, _, doc in rows]
     assert all(doc.strip() and doc.rstrip().endswith((".", ")")) for doc in docs) and len(set(docs)) == len(docs)
-    assert {name: default for name, default, _ in rows} == dataclasses.asdict(ProbsSettings())
+    assert {name: default for name, default, _ in rows} == dataclasses.asdict(KINDS[algorithm]())
 
 
-def test_every_number_has_a_range_that_holds_its_default():
-    assert _RANGES.keys() == {name for name, kind in FIELDS.items() if kind in (int, float)}
-    for name, (low, high) in _RANGES.items():
-        assert low <= getattr(ProbsSettings(), name) <= high
+@both
+def test_every_number_has_a_range_that_holds_its_default(algorithm):
+    ranges = KINDS[algorithm].ranges
+    assert ranges.keys() == {name for name, kind in FIELDS[algorithm].items() if kind in (int, float)}
+    for name, (low, high) in ranges.items():
+        assert low <= getattr(KINDS[algorithm](), name) <= high
 
 
-@pytest.mark.parametrize("name", _RANGES)
-def test_a_number_out_of_range_is_refused(name):
-    low, high = _RANGES[name]
+@pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
+def test_a_number_out_of_range_is_refused(algorithm, name):
+    low, high = KINDS[algorithm].ranges[name]
     for value in (low - 1, high * 2 + 1):
         with pytest.raises(BadInput, match=f"^{name} is {value}, but must be {low} to {high}$"):
-            make_settings(None, {name: value})
+            make_settings(None, {name: value}, algorithm)
 
 
-@pytest.mark.parametrize("name", [name for name, kind in FIELDS.items() if kind is not str])
-def test_a_text_of_the_wrong_type_is_refused(name):
-    with pytest.raises(BadInput, match=f"{name} is 'soon', but must be (true or false|a whole number|a number)"):
-        make_settings(None, {name: "soon"})
+@both
+def test_a_text_of_the_wrong_type_is_refused(algorithm):
+    for name in (name for name, kind in FIELDS[algorithm].items() if kind is not str):
+        with pytest.raises(BadInput, match=f"{name} is 'soon', but must be (true or false|a whole number|a number)"):
+            make_settings(None, {name: "soon"}, algorithm)
+
+
+def test_a_setting_of_the_other_algorithm_is_refused():
+    with pytest.raises(BadInput, match=r"^a run of AlphaZero has no setting 'expand' \(it has: iterations, games, "):
+        make_settings(None, {"expand": 3}, "alphazero")
+    with pytest.raises(BadInput, match=r"^a run of PROBS has no setting 'sims' \(it has: iterations, games, "):
+        make_settings(None, {"sims": 3})
 
 
 def test_texts_become_values_of_the_right_type():
@@ -72,8 +91,9 @@ def test_changes_go_over_the_recipe_and_the_recipe_over_the_defaults():
 
 
 def test_what_may_change_in_a_run_is_how_it_is_measured_and_saved():
-    assert FIELDS.keys() > CHANGEABLE
-    assert {name for name in FIELDS if name.startswith(("rate_", "anchor_", "checkpoint", "keep_"))} == CHANGEABLE
+    every = {name for fields in FIELDS.values() for name in fields}
+    assert every > CHANGEABLE
+    assert {name for name in every if name.startswith(("rate_", "anchor_", "checkpoint", "keep_"))} == CHANGEABLE
 
 
 def test_settle_decides_once_what_depends_on_the_machine():
@@ -83,6 +103,39 @@ def test_settle_decides_once_what_depends_on_the_machine():
     chosen = settle(ProbsSettings(search_batch=7, precision="bfloat16"), make_game("connect_four"))
     assert (chosen.search_batch, chosen.precision) == (7, "bfloat16")
     assert settle(ProbsSettings(expand=100_000), make_game("connect_four")).search_batch < 100, "memory sets a limit"
+
+
+@pytest.mark.parametrize(
+    ("games", "lanes"), [(1000, 8), (64, 8), (56, 4), (100, 4), (32, 4), (16, 2), (15, 1), (8, 1), (1, 1), (999, 1)]
+)
+def test_the_games_of_alphazero_are_shared_among_cores_in_equal_parts_of_eight_or_more(games, lanes):
+    settled = settle(AlphaZeroSettings(games=games), make_game("tic_tac_toe"))
+    assert (settled.lanes, settled.precision) == (lanes, "float32") and "random" in settled.rate_against
+    assert settle(settled, make_game("tic_tac_toe")) == settled
+    assert settle(AlphaZeroSettings(games=games, lanes=1), make_game("tic_tac_toe")).lanes == 1
+
+
+def test_a_gpu_plays_all_games_of_alphazero_as_one_batch(monkeypatch):
+    monkeypatch.setattr("jax.default_backend", lambda: "gpu")
+    settled = settle(AlphaZeroSettings(rate_against="random"), make_game("tic_tac_toe"))
+    assert (settled.lanes, settled.precision) == (1, "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"sims": 0}, "sims is 0, but must be 1 to 100000"),
+        ({"search": "random"}, "search is 'random', but must be puct or gumbel"),
+        ({"gate_games": 7}, "gate_games is 7, but must be even: openings are played with both colours"),
+        ({"lanes": 3, "games": 8}, "lanes is 3, but must divide the 8 games of an iteration"),
+        ({"net": "mlp:width=0"}, "mlp: width is 0, but must be 1 to 8192"),
+        ({"unvisited": -2}, "unvisited is -2.0, but must be -1.0 to 1.0"),
+    ],
+)
+def test_settings_of_alphazero_are_checked(wrong, line):
+    with pytest.raises(BadInput) as error:
+        make_settings(None, wrong, "alphazero")
+    assert str(error.value) == line
 
 
 def test_q_games_must_fit():
@@ -110,11 +163,24 @@ def test_every_recipe_file_is_listed_and_the_papers_and_ours_are_there():
 def test_a_recipe_names_a_known_game_and_settings_of_the_right_type_in_range(name):
     recipe = find_recipe(name)
     game = make_game(recipe.game)
-    assert (recipe.name, recipe.algorithm) == (name, "probs") and recipe.about
+    assert recipe.name == name and recipe.algorithm in KINDS and recipe.about
     for key, value in recipe.settings.items():
-        assert type(value) is FIELDS[key], key
-    algorithm = Probs(game, make_settings(recipe, {}))
-    assert algorithm.value_net.shapes() and algorithm.q_net.shapes(), "its nets fit the game"
+        assert type(value) is FIELDS[recipe.algorithm][key], key
+    algorithm = ALGORITHMS[recipe.algorithm].algorithm(game, make_settings(recipe, {}))
+    assert jax.eval_shape(algorithm.init, jax.random.key(0)), "its nets fit the game"
+
+
+def test_a_recipe_for_the_other_algorithm_is_refused():
+    recipe = find_recipe("connect_four_quick")
+    assert make_settings(recipe, {}, "probs") == make_settings(recipe, {})
+    with pytest.raises(BadInput, match=r"^the recipe connect_four_quick is for probs, not alphazero$"):
+        make_settings(recipe, {}, "alphazero")
+    other = dataclasses.replace(recipe, algorithm="alphazero", settings={"sims": 7})
+    assert make_settings(other, {}).sims == 7, "without a word it is the recipe's own algorithm"
+    with pytest.raises(BadInput, match=r"^the recipe connect_four_quick is for alphazero, not probs$"):
+        make_settings(other, {}, "probs")
+    with pytest.raises(BadInput, match=r"^unknown algorithm 'sarsa' \(there are: alphazero, probs\)$"):
+        make_settings(None, {}, "sarsa")
 
 
 def test_a_recipe_has_nothing_but_what_is_read():

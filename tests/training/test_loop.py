@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -22,14 +24,15 @@ from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import TEMPORARY
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
+from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.config import list_recipes
-from beamzero.training.loop import train
+from beamzero.training.loop import draw_run, train
 from beamzero.training.order import Order
-from beamzero.training.report import Report
+from beamzero.training.report import Report, losses
 from tests.training.toy import (
     GAME,
     NET,
-    SETTINGS,
+    TOYS,
     assert_same_run,
     command,
     flip_a_byte,
@@ -37,20 +40,39 @@ from tests.training.toy import (
     run_toy,
     same_bits,
     saved_tree,
+    settings,
     start,
     tree_hash,
 )
 
-ITERATIONS = SETTINGS["iterations"]
+ITERATIONS = TOYS["probs"]["iterations"]
+
+
+both = pytest.mark.parametrize("algorithm", TOYS)
+"""For a test that takes `algorithm`: once for each; others are about PROBS."""
+
+
+@pytest.fixture
+def algorithm() -> str:
+    return "probs"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> Path:
+def make_whole(tmp_path_factory) -> Callable[[str], Path]:
+    @functools.cache
+    def make(algorithm: str) -> Path:
+        folder = tmp_path_factory.mktemp("whole") / algorithm
+        outcome = run_toy(folder, algorithm=algorithm, seed=5)
+        assert (outcome.iterations, outcome.interrupted) == (ITERATIONS, False)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def whole(make_whole, algorithm) -> Path:
     """A run that was never stopped."""
-    folder = tmp_path_factory.mktemp("whole") / "run"
-    outcome = run_toy(folder, seed=5)
-    assert (outcome.iterations, outcome.interrupted) == (ITERATIONS, False)
-    return folder
+    return make_whole(algorithm)
 
 
 def test_a_run_folder_holds_the_settings_the_numbers_the_last_checkpoints_the_best_and_a_picture(whole):
@@ -71,8 +93,34 @@ def test_a_run_folder_holds_the_settings_the_numbers_the_last_checkpoints_the_be
     assert not list(whole.rglob(f"{TEMPORARY}*"))
 
 
-def test_another_seed_is_another_run(whole, tmp_path):
-    run_toy(tmp_path / "run", seed=6)
+def test_a_run_of_alphazero_holds_the_same_things(make_whole):
+    whole = make_whole("alphazero")
+    records = read_metrics(whole)
+    assert [record["iteration"] for record in records] == list(range(1, ITERATIONS + 1))
+    assert [record["iteration"] for record in records if "rating" in record] == [1, 2, 4, 6, 8]
+    assert losses(records[-1]).keys() == {"value", "policy"}
+    assert all(np.isfinite(list(losses(record).values())).all() for record in records)
+    about = Run.open(whole).about
+    assert (about["algorithm"], about["settings"]["sims"], about["settings"]["lanes"]) == ("alphazero", 4, 1)
+    assert Checkpoints(whole / "checkpoints", keep=1).steps()[-3:] == [6, 7, 8]
+    assert saved_tree(whole)[1].keys() == {"net", "best", "window"}
+    assert (whole / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+@both
+def test_the_picture_names_the_algorithm_and_its_losses(make_whole, algorithm, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("beamzero.training.loop.draw_training", lambda *given: drawn.append(given))
+    draw_run(Run.open(make_whole(algorithm)))
+    ((*_, losses, title),) = drawn
+    names, by = {"probs": (["V", "Q"], "PROBS"), "alphazero": (["value", "policy"], "AlphaZero")}[algorithm]
+    assert sorted(losses) == sorted(names) and title == f"tic_tac_toe by {by}, {ITERATIONS} iterations"
+    assert all(len(values) == ITERATIONS for values in losses.values())
+
+
+@both
+def test_another_seed_is_another_run(whole, algorithm, tmp_path):
+    run_toy(tmp_path / "run", algorithm=algorithm, seed=6)
     assert numbers(tmp_path / "run") != numbers(whole)
     assert not same_bits(saved_tree(tmp_path / "run")[1], saved_tree(whole)[1])
 
@@ -106,7 +154,8 @@ def kill(process: subprocess.Popen[str]) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(whole, tmp_path, capsys):
+@both
+def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(whole, algorithm, tmp_path, capsys):
     folder = tmp_path / "run"
     checkpoints = Checkpoints(folder / "checkpoints", keep=1)
 
@@ -117,7 +166,7 @@ def test_a_process_killed_again_and_again_gives_the_run_that_was_never_stopped(w
     def before_the_checkpoint_of_the_last_line_after(step: int) -> bool:
         return max(checkpoints.steps()) > step and len(numbers(folder)) > max(checkpoints.steps())
 
-    process = start(command(folder, "--seed", "5"))
+    process = start(command(folder, "--seed", "5", algorithm=algorithm))
     stop_when(process, (folder / "run.json").exists)
     kill(process)
     assert not numbers(folder)
@@ -181,13 +230,14 @@ class StopAt(Report):
         self.messages.append(text)
 
 
-def test_stopped_at_every_phase_in_turn_it_gives_the_same_run(whole, tmp_path):
+@both
+def test_stopped_at_every_phase_in_turn_it_gives_the_same_run(whole, algorithm, tmp_path):
     folder = tmp_path / "run"
     lives = 0
     while True:
         report = StopAt(1 + 2 * lives, Killed)  # each life a little longer than the one before, so that the run gets on
         with contextlib.suppress(Killed):
-            run_toy(folder, report, seed=5, resume=folder.exists())
+            run_toy(folder, report, algorithm=algorithm, seed=5, resume=folder.exists())
             break
         lives += 1
         assert not report.messages
@@ -245,13 +295,14 @@ def test_ctrl_c_saves_and_ends_cleanly(whole, tmp_path):
     assert_same_run(folder, whole)
 
 
-def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(whole, tmp_path):
+@both
+def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(whole, algorithm, tmp_path):
     folder = tmp_path / "run"
     rated = {record["iteration"]: record["rating"] for record in numbers(whole) if "rating" in record}
     stops = 0
     while True:
         report = StopAt(4 + 5 * stops, KeyboardInterrupt)
-        outcome = run_toy(folder, report, seed=5, resume=folder.exists(), checkpoint_every=100)
+        outcome = run_toy(folder, report, algorithm=algorithm, seed=5, resume=folder.exists(), checkpoint_every=100)
         step, _, note = saved_tree(folder)
         assert step == outcome.iterations and note["rating"] == outcome.rating
         assert note["rating"] == rated.get(step if step == 1 else step - step % 2), (
@@ -356,10 +407,13 @@ def test_iterations_makes_a_run_longer_and_the_schedule_stays(whole, tmp_path):
     assert shares[-1] == shares[-2] == pytest.approx(0.05)
 
 
-def test_how_a_run_is_measured_and_saved_may_change(whole, tmp_path):
+@both
+def test_how_a_run_is_measured_and_saved_may_change(whole, algorithm, tmp_path):
     folder = tmp_path / "run"
-    run_toy(folder, seed=5, iterations=2)
+    run_toy(folder, algorithm=algorithm, seed=5, iterations=2)
     changes = {"rate_every": 3, "rate_games": 4, "rate_against": "random", "anchor_games": 4, "checkpoint_every": 2}
+    if algorithm == "alphazero":
+        changes["rate_sims"] = 3
     run_toy(folder, resume=True, keep_checkpoints=1, **changes)
     assert [set(record["rating"]["scores"]) for record in numbers(folder)[2:] if "rating" in record] == [{"random"}] * 3
     assert same_bits(saved_tree(folder)[1], saved_tree(whole)[1]), "and what is learned stays the same"
@@ -379,6 +433,9 @@ def test_how_a_run_is_measured_and_saved_may_change(whole, tmp_path):
         (["--set", "rate_against=randm"], "unknown agent 'randm'; did you mean random?"),
         (["--set", "rate_against=random random"], "rate_against is 'random random'"),
         (["--set", "nonsense=1"], "has no setting 'nonsense'"),
+        (["--set", "rate_sims=9"], "a run of PROBS has no setting 'rate_sims'"),
+        (["--algo", "alphazero"], "holds a run of probs, not of alphazero"),
+        (["--algo", "sarsa"], "unknown algorithm 'sarsa' (there are: alphazero, probs)"),
         (["--iterations", "0"], "iterations is 0"),
         (["--minutes", "-1"], "minutes is -1.0"),
     ],
@@ -389,6 +446,23 @@ def test_resume_refuses_what_would_make_it_another_run(whole, capsys, words, wro
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("beamzero: ") and err.count("\n") == 1 and wrong in err
     assert tree_hash(whole) == before
+
+
+def test_resume_takes_the_algorithm_of_the_run_and_refuses_the_other(make_whole, capsys):
+    whole = make_whole("alphazero")
+    before = tree_hash(whole / "checkpoints")
+    words = ["train", GAME, "--run", str(whole), "--resume"]
+    for more, wrong in [
+        (["--algo", "probs"], f"{whole} holds a run of alphazero, not of probs"),
+        (["--recipe", "connect_four_quick"], "the recipe connect_four_quick is for probs, not alphazero"),
+        (["--set", "sims=5"], "(only: anchor_games, checkpoint_every, keep_checkpoints, rate_against, rate_every, "),
+    ]:
+        assert main([*words, *more]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.startswith("beamzero: ") and err.count("\n") == 1 and wrong in err
+    assert main([*words, "--json"]) == 0, "a finished run stays finished"
+    assert json.loads(capsys.readouterr().out)["iterations"] == ITERATIONS
+    assert tree_hash(whole / "checkpoints") == before
 
 
 def test_resume_refuses_another_game_and_a_run_is_not_begun_twice(whole, capsys):
@@ -447,10 +521,10 @@ def test_other_nets_other_games_and_no_agents_are_no_start(whole, tmp_path):
     empty = Run.create(tmp_path / "empty", {**Run.open(whole).about})
     before = tree_hash(tmp_path)
     for start_from, changes, wrong in [
-        (whole, {"q_net": "mlp:width=8,depth=2"}, "q"),
+        (whole, {"q_net": "mlp:width=8,depth=2"}, "q_net mlp:width=16,depth=2, which is not the one of this run"),
         (file, {"q_net": "mlp:width=8,depth=2"}, "q_net mlp:width=16,depth=2, which is not the one of this run"),
         (file, {"value_net": "mlp:width=16,depth=3"}, "value_net"),
-        (whole, {"game": "connect_four"}, "holds a run of tic_tac_toe, not of connect_four"),
+        (whole, {"game": "connect_four"}, "plays tic_tac_toe, not connect_four"),
         (file, {"game": "connect_four"}, "plays tic_tac_toe, not connect_four"),
         (empty.folder, {}, "holds no agent that could be used"),
         (tmp_path, {}, "there is no run in"),
@@ -459,6 +533,47 @@ def test_other_nets_other_games_and_no_agents_are_no_start(whole, tmp_path):
     ]:
         with pytest.raises(BadInput, match=wrong):
             run_toy(tmp_path / "run", start_from=str(start_from), **changes)
+    assert tree_hash(tmp_path) == before
+
+
+def test_alphazero_from_a_run_takes_all_along_and_from_a_file_the_weights(make_whole, tmp_path):
+    whole, file = make_whole("alphazero"), tmp_path / "agent.safetensors"
+    load_trained(str(whole), make_game(GAME), algorithm="alphazero").save(file)
+    tree = saved_tree(whole)[1]
+    run_toy(tmp_path / "run", algorithm="alphazero", start_from=f"alphazero:{whole}", iterations=1)
+    assert same_bits(saved_tree(tmp_path / "run", 0)[1], tree)
+    run_toy(tmp_path / "weights", algorithm="alphazero", start_from=str(file), iterations=1)
+    begun = saved_tree(tmp_path / "weights", 0)[1]
+    assert same_bits([begun["best"], begun["net"]["weights"]], [tree["best"], tree["best"]])
+    assert not any(np.any(leaf) for leaf in jax.tree.leaves(begun["net"]["optimizer"]))
+    assert same_bits(begun["window"], fresh_window())
+
+
+def fresh_window():
+    algorithm = ALGORITHMS["alphazero"].algorithm(make_game(GAME), settings("alphazero"))
+    return jax.tree.map(np.asarray, algorithm.init(jax.random.key(0)).as_tree()["window"])
+
+
+@pytest.mark.parametrize("kind", ["run", "file"])
+def test_alphazero_does_not_start_from_another_algorithm_game_or_net(make_whole, tmp_path, kind):
+    places = {algorithm: make_whole(algorithm) for algorithm in TOYS}
+    if kind == "file":
+        for algorithm, run in places.items():
+            places[algorithm] = tmp_path / f"{algorithm}.safetensors"
+            load_trained(str(run), make_game(GAME), algorithm=algorithm).save(places[algorithm])
+    before = tree_hash(tmp_path)
+    mine, other = places["alphazero"], places["probs"]
+    net = "mlp:width=8,depth=2"
+    for start_from, changes, wrong in [
+        (other, {}, f"{other} was trained by probs, but this run is one of alphazero"),
+        (f"probs:{other}", {}, f"{other} was trained by probs, but this run is one of alphazero"),
+        (mine, {"algorithm": "probs"}, f"{mine} was trained by alphazero, but this run is one of probs"),
+        (mine, {"net": net}, f"{mine} has the net {NET}, which is not the one of this run, {net}"),
+        (mine, {"game": "connect_four"}, f"{mine} plays tic_tac_toe, not connect_four"),
+    ]:
+        with pytest.raises(BadInput) as error:
+            run_toy(tmp_path / "new", **{"algorithm": "alphazero", "start_from": str(start_from), **changes})
+        assert str(error.value) == wrong
     assert tree_hash(tmp_path) == before
 
 
@@ -478,25 +593,31 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
     done = len(numbers(folder))
     assert Checkpoints(folder / "checkpoints", keep=1).steps()[-1] == done < 50
     trained = load_trained(str(folder), make_game(GAME))
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves((trained.value_weights, trained.q_weights)))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(trained.weights))
 
 
-TOY_SIZE = {
-    "games": 8, "max_turns": 12, "iterations": 1, "expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64,
-    "rate_games": 4, "anchor_games": 4, "rate_against": "random", "drop_ratio": 0,
-}  # fmt: skip
+TOY_SIZE: dict[str, dict[str, Any]] = {
+    "probs": {"expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64, "drop_ratio": 0},
+    "alphazero": {"sims": 2, "net": NET, "window": 200, "batch_size": 16, "batches": 2, "lanes": 1, "gate_games": 0},
+}
 
 
 @pytest.mark.parametrize("name", list_recipes())
 def test_every_recipe_runs_at_toy_size(name, tmp_path):
     recipe = list_recipes()[name]
-    some = 4 if recipe.settings.get("q_games") else 0
     rated = recipe.game == "connect_four"  # Battles in larger games take long to compile, and are no part of a recipe.
-    changes = {**TOY_SIZE, "q_games": some, "q_games_per_step": some, "rate_every": int(rated)}
-    outcome = train(Order(recipe.game, tmp_path / "run", recipe, changes))
+    changes = {
+        **TOY_SIZE[recipe.algorithm], "games": 8, "max_turns": 12, "iterations": 1, "rate_every": int(rated),
+        "rate_games": 4, "anchor_games": 4, "rate_against": "random",
+    }  # fmt: skip
+    some = 4 if recipe.settings.get("q_games") else 0
+    if recipe.algorithm == "probs":
+        changes |= {"q_games": some, "q_games_per_step": some}
+    outcome = train(Order(recipe.game, tmp_path / "run", recipe=recipe, changes=changes))
     (record,) = numbers(tmp_path / "run")
     assert outcome.iterations == 1 and record["states"] > 8
-    assert 0 < record["searched"] < record["states"] if some else record["searched"] == record["states"]
+    if recipe.algorithm == "probs":
+        assert 0 < record["searched"] < record["states"] if some else record["searched"] == record["states"]
     assert outcome.rating == record.get("rating") and (outcome.rating is not None) == rated
 
 

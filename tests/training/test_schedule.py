@@ -1,11 +1,11 @@
 import pytest
 
-from beamzero.training.schedule import cosine
+from beamzero.training.schedule import cosine, share_done
 
 
 @pytest.mark.parametrize("final", [0.0, 0.05, 1.0])
 def test_it_falls_from_1_to_the_final_share_and_is_symmetric_about_the_middle(final):
-    shares = [cosine(i, 11, final) for i in range(11)]
+    shares = [cosine(share_done(i, 11), final) for i in range(11)]
     assert shares[0] == 1 and shares[-1] == pytest.approx(final)
     assert shares == sorted(shares, reverse=True)
     assert shares[5] == pytest.approx((1 + final) / 2)
@@ -14,5 +14,5 @@ def test_it_falls_from_1_to_the_final_share_and_is_symmetric_about_the_middle(fi
 
 
 def test_a_longer_run_stays_at_the_end_and_a_run_of_one_iteration_begins_at_the_beginning():
-    assert cosine(25, 11, 0.3) == cosine(10, 11, 0.3) == pytest.approx(0.3)
-    assert cosine(0, 1, 0.3) == 1
+    assert share_done(25, 11) == share_done(10, 11) == 1 and cosine(1.0, 0.3) == pytest.approx(0.3)
+    assert share_done(0, 1) == 0 and cosine(0.0, 0.3) == 1

@@ -14,33 +14,42 @@ import numpy as np
 from beamzero.games import make_game
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.metrics import read_metrics
-from beamzero.training.config import ProbsSettings, make_settings
+from beamzero.runs.run import Run
+from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.config import make_settings
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
-from beamzero.training.probs import Probs
 from beamzero.training.report import QUIET, Report
 
 ROOT = Path(__file__).resolve().parents[2]
 GAME = "tic_tac_toe"
 NET = "mlp:width=16,depth=2"
-SETTINGS: dict[str, Any] = {
+_EVERY_RUN: dict[str, Any] = {
     "iterations": 8,
     "games": 8,
-    "expand": 3,
-    "search_batch": 32,
-    "value_net": NET,
-    "q_net": NET,
-    "value_batch_size": 32,
-    "q_batch_size": 32,
     "rate_every": 2,
     "rate_games": 8,
     "rate_against": "random lookahead:1",
     "anchor_games": 8,
 }
+TOYS: dict[str, dict[str, Any]] = {
+    "probs": {
+        **_EVERY_RUN,
+        "expand": 3,
+        "search_batch": 32,
+        "value_net": NET,
+        "q_net": NET,
+        "value_batch_size": 32,
+        "q_batch_size": 32,
+    },
+    "alphazero": {**_EVERY_RUN, "window": 150, "sims": 4, "net": NET, "batch_size": 16, "batches": 4},
+}
+"""Small settings for each algorithm."""
+SETTINGS = TOYS["probs"]
 
 
-def settings(**changes: Any) -> ProbsSettings:
-    return make_settings(None, {**SETTINGS, **changes})
+def settings(algorithm: str = "probs", **changes: Any) -> Any:
+    return make_settings(None, {**TOYS[algorithm], **changes}, algorithm)
 
 
 def order(folder: Path, **changes: Any) -> Order:
@@ -48,16 +57,18 @@ def order(folder: Path, **changes: Any) -> Order:
     fields = {key: changes.pop(key) for key in list(changes) if key in Order.__dataclass_fields__}
     if fields.get("resume"):
         return Order(GAME, folder, changes=changes, **fields)
-    return Order(**{"game": GAME, "folder": folder, "changes": {**SETTINGS, **changes}, **fields})
+    toy = TOYS[fields.get("algorithm") or "probs"]
+    return Order(**{"game": GAME, "folder": folder, "changes": {**toy, **changes}, **fields})
 
 
 def run_toy(folder: Path, report: Report = QUIET, **changes: Any) -> Outcome:
     return train(order(folder, **changes), report)
 
 
-def command(folder: Path, *more: str, **changes: Any) -> list[str]:
+def command(folder: Path, *more: str, algorithm: str = "probs", **changes: Any) -> list[str]:
     """The same as words of a command line."""
-    chosen = changes if "--resume" in more else {**SETTINGS, **changes}
+    chosen = changes if "--resume" in more else {**TOYS[algorithm], **changes}
+    more = more if algorithm == "probs" else (*more, "--algo", algorithm)
     sets = [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
     return ["train", GAME, "--run", str(folder), *sets, *more]
 
@@ -79,9 +90,11 @@ def start(words: list[str], largest_file: int | None = None) -> subprocess.Popen
     )
 
 
-def saved_tree(folder: Path, step: int | None = None, nets: str = NET) -> tuple[int, Any, dict[str, Any]]:
+def saved_tree(folder: Path, step: int | None = None) -> tuple[int, Any, dict[str, Any]]:
     """The step, the arrays and the note of a checkpoint, the last by default."""
-    algorithm = Probs(make_game(GAME), settings(value_net=nets, q_net=nets))
+    about = Run.open(folder).about
+    made = make_settings(None, about["settings"], about["algorithm"])
+    algorithm = ALGORITHMS[about["algorithm"]].algorithm(make_game(GAME), made)
     like = jax.eval_shape(algorithm.init, jax.random.key(0)).as_tree()
     step, tree, note = Checkpoints(folder / "checkpoints", keep=1).restore(like, step)
     return step, jax.tree.map(np.asarray, tree), note

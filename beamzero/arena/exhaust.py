@@ -1,0 +1,134 @@
+"""An agent against every reply there is: for small games the proof that it never loses, or the line in which it does.
+
+Where the agent may choose between several moves (those with the highest probability), all of them are followed too, so
+that the answer does not depend on luck. Positions that are reached in several ways are looked at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.errors import BadInput
+from beamzero.games import Game, State
+from beamzero.players import Player
+
+_ROWS = 256
+"""Positions that are looked at together."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Exhausted:
+    """What the agent can come to on one side."""
+
+    side: int
+    positions: int
+    """Different ones that were met."""
+    wins: int
+    """Of the different final positions, how many the agent has won, drawn and lost."""
+    draws: int
+    losses: int
+    lost_line: list[str] | None
+    """The moves of one game that it loses."""
+
+
+def exhaust(
+    game: Game,
+    player: Player,
+    side: int,
+    most: int = 1_000_000,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda positions: None,
+) -> Exhausted:
+    """All that can happen where `player` is side `side` and the other side may do anything.
+
+    BadInput where more than `most` positions can be met. `progress` is told how many were.
+    """
+    key = jax.random.key(seed)
+    level = jax.tree.map(lambda x: np.asarray(x)[None], game.init(key))
+    origins: list[list[tuple[int, int]]] = [[(-1, -1)]]  # of each ply's positions: the one before, and the move
+    tally = {1: 0, 0: 0, -1: 0}
+    lost: list[int] | None = None
+    met = 1
+    while origins[-1]:
+        seen: dict[bytes, tuple[int, int]] = {}
+        children: list[State] = []
+        for first in range(0, len(origins[-1]), _ROWS):
+            part = jax.tree.map(lambda x: x[first : first + _ROWS], level)
+            looked = _look(game, player, part, side, jax.random.fold_in(key, met + first))
+            for row, move in zip(*np.nonzero(looked.follow), strict=True):
+                child = jax.tree.map(lambda x: x[row, move], looked.children)
+                mark = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(child))
+                if mark not in seen:
+                    seen[mark] = (first + int(row), int(looked.moves[row, move]))
+                    children.append(child)
+            for row in np.flatnonzero(looked.over):
+                result = int(np.sign(looked.score[row])) * (1 - 2 * side)
+                tally[result] += 1
+                if result < 0 and lost is None:
+                    lost = _line(origins, first + int(row))
+            progress(met + len(children))
+        met += len(children)
+        if met > most:
+            raise BadInput(f"{game.spec} is too large: the agent can meet more than {most:,} positions")
+        origins.append(list(seen.values()))
+        level = jax.tree.map(lambda *leaves: np.stack(leaves), *children) if children else level
+    line = None if lost is None else _names(game, game.init(key), lost)
+    return Exhausted(side, met, tally[1], tally[0], tally[-1], line)
+
+
+class _Looked(NamedTuple):
+    """What follows from some positions, on the host."""
+
+    over: np.ndarray  # bool [B]
+    score: np.ndarray  # float32 [B]
+    moves: np.ndarray  # int32 [B, K]
+    follow: np.ndarray  # bool [B, K] which moves may be played
+    children: State  # [B, K, ...]
+
+
+def _look(game: Game, player: Player, states: State, side: int, key: Array) -> _Looked:
+    number = jax.tree.leaves(states)[0].shape[0]
+    padded = jax.tree.map(lambda x: np.concatenate([x, np.repeat(x[:1], _ROWS - number, axis=0)]), states)
+    own, looked = jax.device_get(_expand(game, padded, side))
+    if own[:number].any():
+        policy = np.asarray(player.think(jax.tree.map(jnp.asarray, padded), key).policy)
+        policy = np.take_along_axis(policy, looked.moves, axis=1)
+        policy = np.where(looked.follow, policy, -1.0)
+        chosen = policy >= policy.max(axis=1, keepdims=True) - 1e-6
+        looked = looked._replace(follow=looked.follow & (chosen | ~own[:, None]))
+    return jax.tree.map(lambda x: x[:number], looked)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _expand(game: Game, states: State, side: Array) -> tuple[Array, _Looked]:
+    over = jax.vmap(game.over)(states)
+    moves, count = jax.vmap(game.moves)(states)
+    listed = jnp.arange(game.max_moves, dtype=jnp.int32)[None] < count[:, None]
+    children = jax.vmap(jax.vmap(game.step, (None, 0)))(states, moves)
+    looked = _Looked(over, jax.vmap(game.score)(states), moves, listed & ~over[:, None], children)  # type: ignore[arg-type]
+    return jax.vmap(game.player)(states) == side, looked
+
+
+def _line(origins: list[list[tuple[int, int]]], place: int) -> list[int]:
+    """The moves that lead to the position at `place` of the last ply."""
+    line = []
+    for ply in range(len(origins) - 1, 0, -1):
+        place, move = origins[ply][place]
+        line.append(move)
+    return line[::-1]
+
+
+def _names(game: Game, state: State, line: list[int]) -> list[str]:
+    names = []
+    for move in line:
+        names.append(game.action_name(state, move))
+        state = game.step(state, jnp.int32(move))
+    return names

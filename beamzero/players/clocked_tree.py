@@ -1,0 +1,82 @@
+"""A player whose tree grows for a time, not for a number of simulations."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.games import Game, State
+from beamzero.players.player import Player
+from beamzero.search.evaluator import Evaluator, SearchResult
+from beamzero.search.mcts import MCTS, Tree
+from beamzero.search.rollouts import rollout_evaluator
+
+_SLICE_SECONDS = 0.05
+"""About how often the clock is looked at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ClockedTree(Player):
+    """Grows the tree of one position after the other until `seconds` are over, or its places are full."""
+
+    name: str
+    game: Game
+    search: MCTS
+    evaluator: Evaluator | None
+    """None: random games, other ones for each position it thinks about."""
+    seconds: float
+    deterministic: bool = False  # a busy machine searches less
+
+    def think(self, states: State, key: Array) -> SearchResult:
+        number = jax.tree.leaves(states)[0].shape[0]
+        results = [self.grow(jax.tree.map(lambda x: x[row][None], states), key, row)[1] for row in range(number)]
+        return jax.tree.map(lambda *rows: jnp.concatenate(rows), *results)
+
+    def choose(self, states: State, turn: Array, key: Array) -> Array:
+        moves = np.zeros(turn.shape[0], np.int32)
+        for row in np.flatnonzero(np.asarray(turn)).tolist():
+            _, result = self.grow(jax.tree.map(lambda x: x[row][None], states), key, row)
+            moves[row] = int(result.action[0])
+        return jnp.asarray(moves)
+
+    def grow(self, states: State, key: Array, row: int = 0) -> tuple[Tree, SearchResult]:
+        """The tree of a batch of one position, and what it says."""
+        start_key, game_key, result_key = jax.random.split(jax.random.fold_in(key, row), 3)
+        evaluator = rollout_evaluator(self.game, game_key) if self.evaluator is None else self.evaluator
+        # Everything compiles before the clock starts, so that it measures thinking.
+        tree = _advance(self.game, self.search, evaluator, self._start(evaluator, states, start_key), jnp.int32(1))
+        jax.block_until_ready(_result(self.game, self.search, tree, result_key))
+        tree = self._start(evaluator, states, start_key)
+        end = time.perf_counter() + self.seconds
+        budget = 1
+        while int(tree.done) < self.search.sims and time.perf_counter() < end:
+            began = time.perf_counter()
+            tree = jax.block_until_ready(_advance(self.game, self.search, evaluator, tree, jnp.int32(budget)))
+            each = (time.perf_counter() - began) / budget
+            left = min(_SLICE_SECONDS, end - time.perf_counter())
+            budget = max(1, min(4 * budget, int(left / each)))
+        return tree, _result(self.game, self.search, tree, result_key)
+
+    def _start(self, evaluator: Evaluator, states: State, key: Array) -> Tree:
+        return _start(self.game, self.search, evaluator, states, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _start(game: Game, search: MCTS, evaluator: Evaluator, states: State, key: Array) -> Tree:
+    return search.start(game, evaluator, states, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
+def _advance(game: Game, search: MCTS, evaluator: Evaluator, tree: Tree, budget: Array) -> Tree:
+    return search.advance(game, evaluator, tree, budget)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _result(game: Game, search: MCTS, tree: Tree, key: Array) -> SearchResult:
+    return search.result(game, tree, key)

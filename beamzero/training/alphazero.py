@@ -1,0 +1,175 @@
+"""AlphaZero: a net that learns what a search, guided by that net, finds; one iteration at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from beamzero.arena.battle import battle
+from beamzero.errors import RunStopped
+from beamzero.games import Game
+from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
+from beamzero.players import Player, SearchPlayer
+from beamzero.search.cores import side_by_side
+from beamzero.search.evaluator import Evaluator
+from beamzero.search.gumbel import Gumbel
+from beamzero.search.mcts import MCTS
+from beamzero.search.simple import Likeliest
+from beamzero.search.teaching import Teacher
+from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, new_learner
+from beamzero.training.laps import Laps
+from beamzero.training.report import Phase
+from beamzero.training.schedule import cosine, share_done
+from beamzero.training.searchplay import SearchedGames, SearchPlay, play_lane
+from beamzero.training.settings import AlphaZeroSettings
+from beamzero.training.window import Window, empty_window, keep
+
+
+class AlphaZeroState(NamedTuple):
+    """All that an iteration hands to the next."""
+
+    net: Learner
+    best: Weights  # of the agent: the newest net's, or those that passed the gate last
+    window: Window
+
+    def as_tree(self) -> dict[str, Any]:
+        """As plain dicts, which is how it lies on disk."""
+        return {"net": self.net._asdict(), "best": self.best, "window": self.window.as_tree()}
+
+
+@dataclasses.dataclass(frozen=True)
+class AlphaZero:
+    """The algorithm with its settings, for one game."""
+
+    title: ClassVar[str] = "AlphaZero"
+
+    game: Game
+    settings: AlphaZeroSettings
+
+    @functools.cached_property
+    def net(self) -> Net:
+        return Net(self.game, make_net(self.settings.net), "joint", compute_dtype(self.settings.precision))
+
+    def init(self, key: Array) -> AlphaZeroState:
+        """A net with random weights and no experience."""
+        weights = self.net.init(key)
+        return AlphaZeroState(new_learner(weights), weights, empty_window(self.game, self.settings.window))
+
+    def from_tree(self, tree: dict[str, Any]) -> AlphaZeroState:
+        """The state that was saved as `tree`."""
+        return AlphaZeroState(Learner(**tree["net"]), tree["best"], Window.from_tree(tree["window"], self.game))
+
+    def evaluator(self, state: AlphaZeroState) -> Evaluator:
+        return make_joint_evaluator(self.net, state.best)
+
+    def player(self, state: AlphaZeroState) -> Player:
+        """The agent, as it is rated."""
+        search = self._puct(self.settings.rate_sims) if self.settings.rate_sims else Likeliest()
+        return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
+
+    def iterate(
+        self, state: AlphaZeroState, iteration: int, key: Array, report: Phase, share: float | None = None
+    ) -> tuple[AlphaZeroState, dict[str, Any]]:
+        """One iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
+        settings = self.settings
+        share = share_done(iteration, settings.iterations) if share is None else share
+        play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
+        rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
+        clock = Laps()
+
+        lanes, evaluations = self._play(state, iteration, play_key, report)
+        clock.lap("self_play")
+
+        report("fitting", 0, 1)
+        window = state.window
+        for games in lanes:
+            window = keep(self.game, settings.search_value, window, games)
+        net, loss, parts = fit_samples(
+            AlphaZeroLoss(self.net, settings.symmetry, settings.l2, settings.value_weight), settings.batch_size,
+            jnp.int32(settings.batches), state.net, window.rows, window.size, jnp.float32(rate), fit_key,
+        )  # fmt: skip
+        if not bool(jnp.isfinite(loss)):
+            raise RunStopped(f"the loss is {float(loss)}: try a smaller learning rate (it was {rate:g})")
+        clock.lap("fit")
+
+        best, gate = self._gate(state.best, net.weights, iteration, report)
+        clock.lap("gate")
+        turns = sum(int(jnp.sum(games.played)) for games in lanes)
+        return AlphaZeroState(net, best, window), {
+            **{name: float(part) for name, part in parts.items()}, "loss": float(loss), **gate,
+            "mean_turns": turns / settings.games, "games": settings.games, "states": turns,
+            "remembered": int(window.size), "evaluations": evaluations, "learning_rate": rate,
+            "seconds": clock.seconds,
+        }  # fmt: skip
+
+    # --- playing ---------------------------------------------------------------------------------------------------
+
+    def _play(
+        self, state: AlphaZeroState, iteration: int, key: Array, report: Phase
+    ) -> tuple[list[SearchedGames], int]:
+        """The games of each lane, and how many evaluations they took."""
+        settings, evaluator = self.settings, self.evaluator(state)
+        lane = self._lane
+
+        def progress(done: int) -> None:
+            report("self-play", done, settings.games)
+
+        def play(number: int) -> tuple[SearchedGames, int]:
+            first = iteration * settings.games + number * lane.games
+            # A single lane runs in this thread, which alone may speak to the display.
+            told = progress if settings.lanes == 1 else lambda done: None
+            lane_key = jax.random.fold_in(key, number)
+            return play_lane(self.game, self._teacher, lane, evaluator, first, lane_key, told)
+
+        progress(0)
+        lanes, evaluations = [], 0
+        for games, asked in side_by_side(play, range(settings.lanes)):
+            lanes.append(games)
+            evaluations += asked
+            progress(len(lanes) * lane.games)
+        return lanes, evaluations
+
+    @functools.cached_property
+    def _lane(self) -> SearchPlay:
+        settings = self.settings
+        return SearchPlay(
+            games=settings.games // settings.lanes,
+            max_turns=min(settings.max_turns, self.game.max_plies),
+            temperature=settings.temperature,
+            sampled_moves=settings.sampled_moves,
+            greedy_games=settings.greedy_games,
+        )
+
+    @functools.cached_property
+    def _teacher(self) -> Teacher:
+        settings = self.settings
+        if settings.search == "gumbel":
+            return Gumbel(settings.sims)
+        return dataclasses.replace(self._puct(settings.sims), noise=settings.noise, alpha=settings.noise_alpha)
+
+    def _puct(self, sims: int) -> MCTS:
+        return MCTS(sims, c=self.settings.c, unvisited=self.settings.unvisited)
+
+    # --- the gate --------------------------------------------------------------------------------------------------
+
+    def _gate(self, best: Weights, new: Weights, iteration: int, report: Phase) -> tuple[Weights, dict[str, Any]]:
+        """The weights that are the agent from now on, and the new net's score against the best one before."""
+        settings = self.settings
+        if not settings.gate_games:
+            return new, {}
+        search = self._puct(settings.gate_sims or settings.sims)
+        rivals = [
+            SearchPlayer(name, self.game, search, make_joint_evaluator(self.net, weights))
+            for name, weights in (("new", new), ("best", best))
+        ]
+        result = battle(
+            self.game, rivals[0], rivals[1], settings.gate_games, seed=iteration,
+            progress=functools.partial(report, "gate"),
+        )  # fmt: skip
+        passed = result.score >= settings.gate_score
+        return new if passed else best, {"gate_score": result.score, "gate_passed": passed}

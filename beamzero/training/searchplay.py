@@ -1,0 +1,118 @@
+"""Games that a search plays against itself, many at once; what it found in every position is what the net learns.
+
+On a GPU all games run in one batch. A CPU has several lanes of games, each a program of its own, one a core at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from beamzero.games import Game, State
+from beamzero.search.evaluator import Evaluator, side_sign
+from beamzero.search.teaching import Teacher
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchPlay:
+    """How the games of one lane are played."""
+
+    games: int
+    max_turns: int
+    temperature: float
+    sampled_moves: int
+    greedy_games: float
+
+
+class SearchedGames(NamedTuple):
+    """G games of at most T turns, in turns: [T, G]. Before the end, what is not played yet holds anything."""
+
+    now: State  # [G, ...] where the games stand
+    greedy: Array  # bool [G] whether the best move is always played
+    states: State  # [T, G, ...] the decision states, in order
+    policy: Array  # float16 [T, G, K] what the search says to play
+    value: Array  # float32 [T, G] what it says the state is worth to the side to move
+    played: Array  # bool [T, G] whether the game got that far
+    turn: Array  # int32 []
+    evaluations: Array  # int32 [] of the last turn
+
+    def outcome(self, game: Game) -> Array:
+        """float32 [T, G]: the game's result for the side to move in each state; 0 for a draw or a cut game."""
+        return jax.vmap(functools.partial(side_sign, game))(self.states) * jax.vmap(game.score)(self.now)[None]
+
+
+def play_lane(
+    game: Game,
+    search: Teacher,
+    settings: SearchPlay,
+    evaluator: Evaluator,
+    first: int,
+    key: Array,
+    progress: Callable[[int], None] = lambda done: None,
+) -> tuple[SearchedGames, int]:
+    """Play the games of a lane to their end; and how many evaluations that took.
+
+    `first` is the number of its first game in the run, which decides who plays greedily. `progress` is told how many
+    games are over.
+    """
+    start_key, play_key = jax.random.split(key)
+    games = _begin(game, settings, jnp.int32(first), start_key)
+    evaluations = 0
+    for turn in range(settings.max_turns):
+        games, over = _play_turn(game, search, settings, evaluator, games, jax.random.fold_in(play_key, turn))
+        evaluations += int(games.evaluations)
+        progress(int(over))
+        if int(over) == settings.games:
+            break
+    return games, evaluations
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _begin(game: Game, settings: SearchPlay, first: Array, key: Array) -> SearchedGames:
+    turns, count = settings.max_turns, settings.games
+    states = jax.vmap(game.init)(jax.random.split(key, count))
+    # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the run.
+    number = (first + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
+    greedy = jnp.floor((number + 1) * settings.greedy_games) > jnp.floor(number * settings.greedy_games)
+    return SearchedGames(
+        now=states,
+        greedy=greedy,
+        states=jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states),
+        policy=jnp.zeros((turns, count, game.max_moves), jnp.float16),
+        value=jnp.zeros((turns, count), jnp.float32),
+        played=jnp.zeros((turns, count), jnp.bool_),
+        turn=jnp.int32(0),
+        evaluations=jnp.int32(0),
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=4)
+def _play_turn(
+    game: Game, search: Teacher, settings: SearchPlay, evaluator: Evaluator, games: SearchedGames, key: Array
+) -> tuple[SearchedGames, Array]:
+    """One move of every running game; and how many games are over then."""
+    search_key, draw_key = jax.random.split(key)
+    turn, now = games.turn, games.now
+    running = ~jax.vmap(game.over)(now)
+    found = search.teach(game, evaluator, now, search_key)
+    drawn = jax.random.categorical(draw_key, jnp.log(found.draw) / settings.temperature, axis=1).astype(jnp.int32)
+    greedy = games.greedy | (turn >= (settings.sampled_moves or settings.max_turns))
+    slot = jnp.where(greedy, found.best, drawn)
+    moves, _ = jax.vmap(game.moves)(now)
+    after = jax.vmap(game.step)(now, jnp.take_along_axis(moves, slot[:, None], axis=1)[:, 0])
+    games = games._replace(
+        now=after,
+        states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
+        policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
+        value=games.value.at[turn].set(found.value),
+        played=games.played.at[turn].set(running),
+        turn=turn + 1,
+        evaluations=found.evaluations,
+    )
+    return games, jnp.sum(jax.vmap(game.over)(after), dtype=jnp.int32)

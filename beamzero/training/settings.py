@@ -1,0 +1,281 @@
+"""The settings of a training run: what every run has, and what PROBS and AlphaZero have of their own."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from typing import Any, ClassVar
+
+from beamzero.errors import BadInput
+from beamzero.nets import make_net
+from beamzero.search.beam import MOST_EXPANSIONS
+from beamzero.search.limit import MAX_DEPTH
+from beamzero.search.mcts import MOST_SIMULATIONS
+
+Ranges = dict[str, tuple[float, float]]
+"""The lowest and the highest value of each setting that is a number."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RunSettings:
+    """Settings that every run has. ``--set name=value`` changes one; a recipe sets several."""
+
+    iterations: int = 100
+    """Iterations of the whole cycle; schedules are laid out over this number."""
+    games: int = 1000
+    """Self-play games an iteration, all of which are learned from."""
+    max_turns: int = 100
+    """A game is cut after this many turns and then counts as a draw."""
+    symmetry: bool = True
+    """Show the nets a random one of each state's mirror images and rotations, where the game has them."""
+    precision: str = "auto"
+    """What nets compute in: float32, bfloat16, or auto (bfloat16 on a GPU, float32 on a CPU), once for a run."""
+    final_learning_rate: float = 0.05
+    """Share of the learning rates that is left at the end; they fall along a cosine. 1 keeps them constant."""
+
+    rate_every: int = 1
+    """Rate the agent every so many iterations, and at the end; 0 never does."""
+    rate_games: int = 100
+    """Games against each opponent in a rating."""
+    rate_against: str = "auto"
+    """Opponents of a rating, separated by spaces; their own ratings are measured first, the first one being 1000.
+    "auto": random, and lookahead:1 to lookahead:3 as far as the game is small enough for them."""
+    anchor_games: int = 400
+    """Games of each pair of opponents when their ratings are measured."""
+
+    climb_every: int = 0
+    """Let the agent climb a ladder of minimax players every so many iterations, and at the end; 0 never does."""
+    climb_depth: int = 7
+    """The deepest minimax of that ladder, which begins at depth 1 and has two games a rung."""
+    climb_by: str = ""
+    """What minimax evaluates by there: one of the game's features, or "nothing"; all features where it is empty."""
+
+    checkpoint_every: int = 1
+    """Save a checkpoint every so many iterations, and at the end."""
+    keep_checkpoints: int = 3
+    """Checkpoints kept: this many of the last ones, and the best."""
+
+    ranges: ClassVar[Ranges] = {
+        "iterations": (1, 10**8),
+        "games": (1, 10**6),
+        "max_turns": (1, 10**5),
+        "final_learning_rate": (0.0, 1.0),
+        "rate_every": (0, 10**8),
+        "rate_games": (2, 10**6),
+        "anchor_games": (2, 10**6),
+        "climb_every": (0, 10**8),
+        "climb_depth": (1, MAX_DEPTH),
+        "checkpoint_every": (1, 10**8),
+        "keep_checkpoints": (1, 10**6),
+    }
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in self.ranges.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise BadInput(f"{name} is {value}, but must be {low} to {high}")
+        self._must_be_even("rate_games", "anchor_games")
+        if self.precision not in ("auto", "float32", "bfloat16"):
+            raise BadInput(f"precision is {self.precision!r}, but must be auto, float32 or bfloat16")
+
+    def _must_be_even(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value % 2:
+                raise BadInput(f"{name} is {value}, but must be even: openings are played with both colours")
+
+
+@dataclasses.dataclass(frozen=True)
+class ProbsSettings(RunSettings):
+    """Every setting of a PROBS run."""
+
+    q_games: int = 0
+    """Games whose states are searched to teach Q; 0 means all of them."""
+    q_games_per_step: int = 0
+    """Teach Q in steps of this many games, searching each with the Q of the step before; 0 means in one step."""
+    replay_capacity: int = 100_000
+    """C: states remembered within an iteration; the oldest go first."""
+    drop_ratio: float = 0.0
+    """Share of the remembered states left out of each pass at random, against overfitting."""
+
+    temperature: float = 0.1
+    """Self-play draws moves from softmax(Q / temperature)."""
+    sampled_moves: int = 0
+    """Draw only this many first moves of a game and then play the best one; 0 draws every move."""
+    noise: float = 0.25
+    """epsilon: the share of Dirichlet noise in self-play's move probabilities."""
+    noise_alpha: float = 0.5
+    """alpha of that noise. As it is drawn anew for each move, all moves are alike to it, and alpha changes no game."""
+
+    expand: int = 10
+    """E: nodes that the beam search expands."""
+    depth: int = 99
+    """M: depth limit of the beam search, as in the paper: leaves lie up to M + 1 plies down."""
+    strict_depth: bool = False
+    """Let no leaf lie deeper than `depth` plies."""
+    search_batch: int = 0
+    """Beam searches that run side by side; more needs more memory. 0 chooses by the device, once for a run."""
+
+    value_net: str = "mlp:width=128,depth=3"
+    """The net V, such as mlp:width=256,depth=3."""
+    q_net: str = "mlp:width=256,depth=3"
+    """The net Q."""
+    value_learning_rate: float = 0.003
+    """Learning rate of V (Adam)."""
+    q_learning_rate: float = 0.003
+    """Learning rate of Q (Adam)."""
+    value_batch_size: int = 128
+    """Minibatch of V."""
+    q_batch_size: int = 128
+    """Minibatch of Q."""
+    value_passes: int = 1
+    """Passes over the remembered states for V."""
+    q_passes: int = 1
+    """Passes over the searched states for Q."""
+
+    ranges: ClassVar[Ranges] = {
+        **RunSettings.ranges,
+        "q_games": (0, 10**6),
+        "q_games_per_step": (0, 10**6),
+        "replay_capacity": (1, 10**8),
+        "drop_ratio": (0.0, 0.99),
+        "temperature": (1e-6, 1e6),
+        "sampled_moves": (0, 10**5),
+        "noise": (0.0, 1.0),
+        "noise_alpha": (1e-3, 1e3),
+        "expand": (1, MOST_EXPANSIONS),
+        "depth": (1, 10**6),
+        "search_batch": (0, 10**6),
+        "value_learning_rate": (1e-9, 1.0),
+        "q_learning_rate": (1e-9, 1.0),
+        "value_batch_size": (1, 10**6),
+        "q_batch_size": (1, 10**6),
+        "value_passes": (1, 1000),
+        "q_passes": (1, 1000),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.q_games > self.games:
+            raise BadInput(f"q_games is {self.q_games}, but must be at most games, {self.games}")
+        teaching = self.q_games or self.games
+        if self.q_games_per_step and teaching % self.q_games_per_step:
+            raise BadInput(
+                f"q_games_per_step is {self.q_games_per_step}, but must divide the {teaching} games that teach Q"
+            )
+        make_net(self.value_net)
+        make_net(self.q_net)
+
+
+@dataclasses.dataclass(frozen=True)
+class AlphaZeroSettings(RunSettings):
+    """Every setting of an AlphaZero run."""
+
+    window: int = 50_000
+    """States remembered over iterations; the oldest are overwritten."""
+
+    search: str = "puct"
+    """How self-play searches: puct, or gumbel (through mctx; only training uses it)."""
+    sims: int = 100
+    """Simulations of the search for each move."""
+    c: float = 1.5
+    """How much the search tries what it seldom tried: c in Q + c P sqrt(sum N) / (1 + N)."""
+    unvisited: float = 0.0
+    """Q of a move that the search never tried."""
+    noise: float = 0.25
+    """Share of Dirichlet noise in the priors of the root in self-play; 0 for none."""
+    noise_alpha: float = 0.5
+    """alpha of that noise; the smaller, the fewer moves share it."""
+    temperature: float = 1.0
+    """Self-play draws moves in proportion to visits^(1 / temperature)."""
+    sampled_moves: int = 0
+    """Draw only this many first moves of a game and then play the most visited; 0 draws every move."""
+    greedy_games: float = 0.0
+    """Share of the games in which the most visited move is played throughout."""
+    lanes: int = 0
+    """Batches of games that are played side by side, one a core. 0 chooses by the device, once for a run."""
+
+    net: str = "mlp:width=256,depth=3"
+    """The net, which gives the policy and the value, such as mlp:width=256,depth=3."""
+    learning_rate: float = 0.003
+    """Learning rate (Adam)."""
+    batch_size: int = 256
+    """States in a minibatch."""
+    batches: int = 64
+    """Minibatches fitted an iteration, drawn evenly from the window."""
+    l2: float = 0.0
+    """Weight of the squared weights in the loss."""
+    value_weight: float = 1.0
+    """Weight of the value's squared error in the loss, beside the policy's cross entropy."""
+    search_value: float = 0.0
+    """Share of the search's root value in what the value learns, the rest being the outcome of the game."""
+
+    gate_games: int = 0
+    """Games of the new net against the best so far, which alone plays and is kept as the agent. 0: the newest is."""
+    gate_score: float = 0.55
+    """Score in those games from which the new net is the best."""
+    gate_sims: int = 0
+    """Simulations for each move in those games; 0 means as many as in self-play."""
+    rate_sims: int = 0
+    """Simulations of the agent for each move when it is rated; 0 means one look at the net."""
+
+    ranges: ClassVar[Ranges] = {
+        **RunSettings.ranges,
+        "window": (1, 10**8),
+        "sims": (1, MOST_SIMULATIONS),
+        "c": (0.0, 1e3),
+        "unvisited": (-1.0, 1.0),
+        "noise": (0.0, 1.0),
+        "noise_alpha": (1e-3, 1e3),
+        "temperature": (1e-6, 1e6),
+        "sampled_moves": (0, 10**5),
+        "greedy_games": (0.0, 1.0),
+        "lanes": (0, 1024),
+        "learning_rate": (1e-9, 1.0),
+        "batch_size": (1, 10**6),
+        "batches": (1, 10**6),
+        "l2": (0.0, 1.0),
+        "value_weight": (0.0, 1e3),
+        "search_value": (0.0, 1.0),
+        "gate_games": (0, 10**6),
+        "gate_score": (0.0, 1.0),
+        "gate_sims": (0, MOST_SIMULATIONS),
+        "rate_sims": (0, MOST_SIMULATIONS),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._must_be_even("gate_games")
+        if self.search not in ("puct", "gumbel"):
+            raise BadInput(f"search is {self.search!r}, but must be puct or gumbel")
+        if self.lanes and self.games % self.lanes:
+            raise BadInput(f"lanes is {self.lanes}, but must divide the {self.games} games of an iteration")
+        make_net(self.net)
+
+
+CHANGEABLE = {
+    "rate_every", "rate_games", "rate_against", "rate_sims", "anchor_games", "climb_every", "climb_depth", "climb_by",
+    "checkpoint_every", "keep_checkpoints",
+}  # fmt: skip
+"""What may differ when a run is resumed: how it is measured and saved, not what it learns."""
+
+
+def describe_settings(kind: type[RunSettings]) -> list[tuple[str, Any, str]]:
+    """Every setting with its default and its docstring; those that every run has come first."""
+    docs: dict[str, str] = {}
+    for part in reversed(kind.__mro__[:-1]):  # all but object
+        docs |= _field_docs(part)
+    return [(field.name, field.default, docs[field.name]) for field in dataclasses.fields(kind)]
+
+
+def _field_docs(kind: type) -> dict[str, str]:
+    """The docstrings below the fields of one class, without what it inherits."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    return {
+        field.target.id: str(doc.value.value)  # type: ignore[union-attr]
+        for field, doc in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(field, ast.AnnAssign) and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant)
+    }

@@ -1,0 +1,82 @@
+"""Every reply tried: what an agent can come to is counted whole, and a lost line is a game that it can lose."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from beamzero.arena.exhaust import exhaust
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.players import make_player
+
+GAME = make_game("tic_tac_toe")
+
+
+@functools.cache
+def found(name, side):
+    return exhaust(GAME, make_player(name, GAME), side)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_player_that_may_do_anything_meets_every_position_there_is(side):
+    """Known of tic-tac-toe: 5,478 positions with the empty board; 958 ends, of which X has won 626 and O 316."""
+    every = found("random", side)
+    ends = (every.wins, every.draws, every.losses)
+    assert (every.side, every.positions) == (side, 5478)
+    assert ends == ((626, 16, 316) if side == 0 else (316, 16, 626))
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_perfect_play_never_loses(side):
+    perfect = found("alphabeta:9", side)
+    assert (perfect.losses, perfect.lost_line) == (0, None)
+    assert perfect.wins > 0 and perfect.draws > 0
+    assert perfect.positions < found("random", side).positions
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_lost_line_is_a_game_in_which_the_player_made_its_own_moves_and_lost(side):
+    player = make_player("lookahead:1", GAME)
+    loses = found("lookahead:1", side)
+    assert loses.losses > 0 and loses.lost_line is not None
+    state = GAME.init(jax.random.key(0))
+    for name in loses.lost_line:
+        action = GAME.parse_action(state, name)  # BadInput where it is not legal, or the game is over
+        if int(GAME.player(state)) == side:
+            policy = player.think(jax.tree.map(lambda x: x[None], state), jax.random.key(0)).policy[0]
+            assert policy[action] == policy.max()
+        state = GAME.step(state, jnp.int32(action))
+    assert bool(GAME.over(state)) and float(GAME.score(state)) == (-1 if side == 0 else 1)
+
+
+def test_a_side_that_moves_again_is_the_players_or_the_others_by_who_moves():
+    """In a Kalah so small that it can be tried by hand: one house of one seed, which ends in the own store."""
+    game = make_game("kalah:houses=2,seeds=1")
+    ends: dict[bytes, float] = {}
+    positions: set[bytes] = set()
+
+    def walk(state):
+        mark = b"".join(jax.device_get(leaf).tobytes() for leaf in state)
+        if mark not in positions:
+            positions.add(mark)
+            if bool(game.over(state)):
+                ends[mark] = float(game.score(state))
+            for action in game.legal_actions(state):
+                walk(game.step(state, jnp.int32(action)))
+
+    walk(game.init(jax.random.key(0)))
+    for side in (0, 1):
+        every = exhaust(game, make_player("random", game), side)
+        results = [score if side == 0 else -score for score in ends.values()]
+        assert (every.wins, every.draws, every.losses) == tuple(results.count(result) for result in (1.0, 0.0, -1.0))
+
+
+def test_a_game_that_is_too_large_is_given_up_in_one_line():
+    told = []
+    with pytest.raises(BadInput, match=r"^tic_tac_toe is too large: the agent can meet more than 500 positions$"):
+        exhaust(GAME, make_player("random", GAME), 0, most=500, progress=told.append)
+    assert told == sorted(told) and told[0] == 10

@@ -1,0 +1,192 @@
+"""Games that a search plays: legal, recorded as they went, and played by the law that the settings give."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from beamzero.compiler import CompilationCount
+from beamzero.games import make_game
+from beamzero.nets import Net, make_joint_evaluator, make_net
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import zero_evaluator
+from beamzero.search.mcts import MCTS
+from beamzero.search.teaching import Lesson
+from beamzero.training.searchplay import SearchPlay, play_lane
+from tests.training.toy import same_bits
+
+TIC_TAC_TOE = make_game("tic_tac_toe")
+KALAH = make_game("kalah:houses=3,seeds=2")  # where a side often moves twice
+SEARCH = MCTS(8)
+GAMES = 12
+KEY = jax.random.key(0)
+
+
+def lane(game, **changes):
+    plan = SearchPlay(games=GAMES, max_turns=game.max_plies, temperature=1.0, sampled_moves=0, greedy_games=0.5)
+    return dataclasses.replace(plan, **changes)
+
+
+def evaluator(game, seed=1):
+    net = Net(game, make_net("mlp:width=16,depth=2"), "joint")
+    return make_joint_evaluator(net, net.init(jax.random.key(seed)))
+
+
+@functools.cache
+def searched(game):
+    games, evaluations = play_lane(game, SEARCH, lane(game), evaluator(game), 0, KEY)
+    return jax.device_get(games), evaluations
+
+
+def one(states, *place):
+    return jax.tree.map(lambda x: x[place], states)
+
+
+@functools.cache
+def compiled(rule):
+    return jax.jit(rule)
+
+
+def replay(game, games, number):
+    """The actions of one game, found by trying all legal moves on the host, up to where it stands now."""
+    step, over = compiled(game.step), compiled(game.over)
+    length = int(games.played[:, number].sum())
+    states = [*(one(games.states, turn, number) for turn in range(length)), one(games.now, number)]
+    assert same_bits(states[0], game.init(KEY))
+    actions = []
+    for before, after in itertools.pairwise(states):
+        assert not over(before)
+        fits = [a for a in game.legal_actions(before) if same_bits(step(before, jnp.int32(a)), after)]
+        assert len(fits) == 1, "the next state is a successor by one legal move"
+        actions += fits
+    return actions
+
+
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, KALAH], ids=lambda game: game.name)
+def test_games_are_legal_and_recorded_as_they_went(game):
+    games, _ = searched(game)
+    outcome = np.asarray(games.outcome(game))
+    over, score, player = (compiled(rule) for rule in (game.over, game.score, game.player))
+    ends, twice, not_best = set(), 0, 0
+    for number in range(GAMES):
+        length = int(games.played[:, number].sum())
+        assert games.played[:length, number].all() and over(one(games.now, number)), "played to the end"
+        result = float(score(one(games.now, number)))
+        movers = [int(player(one(games.states, turn, number))) for turn in range(length)]
+        assert outcome[:length, number].tolist() == [result if mover == 0 else -result for mover in movers]
+        ends |= {result}
+        twice += sum(a == b for a, b in itertools.pairwise(movers))
+        for turn, action in enumerate(replay(game, games, number)):
+            legal = game.legal_actions(one(games.states, turn, number))
+            policy = games.policy[turn, number].astype(float)
+            assert policy[: len(legal)].sum() == pytest.approx(1, abs=2e-3) and not policy[len(legal) :].any()
+            chosen = policy[legal.index(action)]
+            assert chosen > 0, "only what was tried is played"
+            if games.greedy[number]:
+                assert chosen == policy.max()
+            not_best += chosen < policy.max()
+    assert games.greedy.tolist() == [False, True] * (GAMES // 2)
+    assert ends >= {1.0, -1.0} and not_best > 5
+    assert (twice > GAMES) == (game is KALAH)
+
+
+def test_what_is_recorded_is_what_the_search_finds_there():
+    games, evaluations = searched(TIC_TAC_TOE)
+    teach = jax.jit(functools.partial(SEARCH.teach, TIC_TAC_TOE))
+    asked = 0
+    for turn in range(int(games.turn)):
+        found = jax.device_get(teach(evaluator(TIC_TAC_TOE), one(games.states, turn), KEY))
+        played = games.played[turn]
+        np.testing.assert_array_equal(found.policy.astype(np.float16)[played], games.policy[turn][played])
+        np.testing.assert_allclose(found.value[played], games.value[turn][played], atol=1e-6)
+        asked += int(found.evaluations)
+    # A search asks once about its root and once in each simulation that ends in a new position that is not final.
+    assert asked == evaluations <= games.played.sum() * (SEARCH.sims + 1)
+    assert evaluations > games.played.sum() * SEARCH.sims / 2
+
+
+def test_the_same_key_gives_the_same_games_and_new_weights_compile_nothing():
+    games, evaluations = searched(TIC_TAC_TOE)
+    judge, other = evaluator(TIC_TAC_TOE), evaluator(TIC_TAC_TOE, seed=2)
+    with CompilationCount() as count:
+        again = play_lane(TIC_TAC_TOE, SEARCH, lane(TIC_TAC_TOE), judge, 0, KEY)
+        others = [
+            play_lane(TIC_TAC_TOE, SEARCH, lane(TIC_TAC_TOE), net, first, key)[0]
+            for net, first, key in [(judge, GAMES, jax.random.key(1)), (other, 1, KEY)]
+        ]
+    assert count.number == 0
+    assert same_bits(games, again[0]) and evaluations == again[1]
+    assert not any(same_bits(games.states, games_of_others.states) for games_of_others in others)
+    assert others[1].greedy.tolist() == [True, False] * (GAMES // 2), "game 1 of the run is greedy, not the first"
+
+
+# --- the law, with a search that says the same everywhere ------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Same:
+    """Rising shares for the moves; to play, the first."""
+
+    def teach(self, game, evaluator, states, key) -> Lesson:
+        listed = listed_moves(game, states)[2]
+        share = jnp.where(listed, jnp.arange(1, game.max_moves + 1, dtype=jnp.float32)[None], 0.0)
+        share /= jnp.sum(share, axis=1, keepdims=True)
+        best = jnp.zeros(listed.shape[0], jnp.int32)
+        running = jnp.sum(~jax.vmap(game.over)(states), dtype=jnp.int32)
+        return Lesson(share, share, best, jnp.zeros(listed.shape[0], jnp.float32), running)
+
+
+def play_same(first=0, progress=lambda done: None, **changes):
+    plan = lane(TIC_TAC_TOE, **{"greedy_games": 0.0, **changes})
+    games, asked = play_lane(TIC_TAC_TOE, Same(), plan, zero_evaluator(TIC_TAC_TOE), first, KEY, progress)
+    return jax.device_get(games), asked
+
+
+def slots(games, number) -> list[int]:
+    """Which of the legal moves was played, turn by turn."""
+    states = [one(games.states, turn, number) for turn in range(9)]
+    moves = replay(TIC_TAC_TOE, games, number)
+    return [TIC_TAC_TOE.legal_actions(state).index(move) for state, move in zip(states, moves, strict=False)]
+
+
+def test_moves_are_drawn_by_their_shares_to_the_power_of_one_over_the_temperature():
+    games, _ = play_same(games=4000, max_turns=1, temperature=0.5)
+    seen = np.bincount(np.log2(games.now.stones[:, 0]).astype(int), minlength=9) / 4000
+    np.testing.assert_allclose(seen, np.arange(1, 10) ** 2 / 285, atol=4 * 0.5 / np.sqrt(4000))
+
+
+def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
+    greedy, sampled = [], []
+    for first in (0, 4, 8, 12):  # iterations of four games
+        games, _ = play_same(first, games=4, greedy_games=0.3, sampled_moves=2)
+        greedy += [first + number for number in range(4) if games.greedy[number]]
+        for number in range(4):
+            played = slots(games, number)
+            assert not any(played if games.greedy[number] else played[2:])
+            sampled += [] if games.greedy[number] else played[:2]
+    assert greedy == [3, 6, 9, 13], "spread evenly over the run: after so many games, the whole part of 0.3 times that"
+    assert sum(slot > 0 for slot in sampled) > len(sampled) / 2
+
+
+def test_a_cut_game_is_a_draw_and_finished_games_are_told():
+    told: list[int] = []
+    whole, asked = play_same(games=40, progress=told.append)
+    cut, asked_before = play_same(games=40, max_turns=6)
+    assert same_bits(one(whole.states, slice(6)), cut.states), "the same games, as far as they go"
+    going_on = whole.played.sum(axis=0) > 6
+    assert going_on.any() and not going_on.all()
+    outcome, full = (np.asarray(games.outcome(TIC_TAC_TOE)) for games in (cut, whole))
+    assert (outcome[:, going_on] == 0).all() and cut.played[:, going_on].all()
+    ended = np.flatnonzero(~going_on)
+    played = cut.played[:, ended]
+    assert (outcome[:, ended][played] == full[:6, ended][played]).all() and outcome[:, ended][played].any()
+    assert (asked_before, asked) == (cut.played.sum(), whole.played.sum()), "one evaluation a running game and turn"
+    ends = whole.played.sum(axis=0)
+    assert told == [int((ends <= turn).sum()) for turn in range(1, len(told) + 1)] and told[-1] == 40
