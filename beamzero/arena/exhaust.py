@@ -56,18 +56,21 @@ def exhaust(
     origins: list[list[tuple[int, int]]] = [[(-1, -1)]]  # of each ply's positions: the one before, and the move
     tally = {1: 0, 0: 0, -1: 0}
     lost: list[int] | None = None
+    seen = {
+        _mark(jax.tree.map(lambda x: x[0], level))
+    }  # over all plies: in some games a position is reached after different numbers of moves
     met = 1
     while origins[-1]:
-        seen: dict[bytes, tuple[int, int]] = {}
+        found: list[tuple[int, int]] = []
         children: list[State] = []
         for first in range(0, len(origins[-1]), _ROWS):
             part = jax.tree.map(lambda x: x[first : first + _ROWS], level)
             looked = _look(game, player, part, side, jax.random.fold_in(key, met + first))
             for row, move in zip(*np.nonzero(looked.follow), strict=True):
                 child = jax.tree.map(lambda x: x[row, move], looked.children)
-                mark = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(child))
-                if mark not in seen:
-                    seen[mark] = (first + int(row), int(looked.moves[row, move]))
+                if (mark := _mark(child)) not in seen:
+                    seen.add(mark)
+                    found.append((first + int(row), int(looked.moves[row, move])))
                     children.append(child)
             for row in np.flatnonzero(looked.over):
                 result = int(np.sign(looked.score[row])) * (1 - 2 * side)
@@ -78,7 +81,7 @@ def exhaust(
         met += len(children)
         if met > most:
             raise BadInput(f"{game.spec} is too large: the agent can meet more than {most:,} positions")
-        origins.append(list(seen.values()))
+        origins.append(found)
         level = jax.tree.map(lambda *leaves: np.stack(leaves), *children) if children else level
     line = None if lost is None else _names(game, game.init(key), lost)
     return Exhausted(side, met, tally[1], tally[0], tally[-1], line)
@@ -115,6 +118,11 @@ def _expand(game: Game, states: State, side: Array) -> tuple[Array, _Looked]:
     children = jax.vmap(jax.vmap(game.step, (None, 0)))(states, moves)
     looked = _Looked(over, jax.vmap(game.score)(states), moves, listed & ~over[:, None], children)  # type: ignore[arg-type]
     return jax.vmap(game.player)(states) == side, looked
+
+
+def _mark(state: State) -> bytes:
+    """Different for different states."""
+    return b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(state))
 
 
 def _line(origins: list[list[tuple[int, int]]], place: int) -> list[int]:

@@ -152,7 +152,7 @@ def _grow_mcts(
     game: Game, search: mcts.MCTS, evaluator: Evaluator, states: State, key: Array
 ) -> tuple[mcts.Tree, SearchResult]:
     noise_key, key = jax.random.split(key)
-    tree = search.advance(game, evaluator, search.start(game, evaluator, states, noise_key), search.sims)
+    tree = search.advance(game, evaluator, search.start(game, states, noise_key), search.sims)
     return tree, search.result(game, tree, key)
 
 

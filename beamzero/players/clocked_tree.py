@@ -50,9 +50,9 @@ class ClockedTree(Player):
         start_key, game_key, result_key = jax.random.split(jax.random.fold_in(key, row), 3)
         evaluator = rollout_evaluator(self.game, game_key) if self.evaluator is None else self.evaluator
         # Everything compiles before the clock starts, so that it measures thinking.
-        tree = _advance(self.game, self.search, evaluator, self._start(evaluator, states, start_key), jnp.int32(1))
+        tree = _advance(self.game, self.search, evaluator, self._start(states, start_key), jnp.int32(1))
         jax.block_until_ready(_result(self.game, self.search, tree, result_key))
-        tree = self._start(evaluator, states, start_key)
+        tree = self._start(states, start_key)
         end = time.perf_counter() + self.seconds
         budget = 1
         while int(tree.done) < self.search.sims and time.perf_counter() < end:
@@ -63,13 +63,13 @@ class ClockedTree(Player):
             budget = max(1, min(4 * budget, int(left / each)))
         return tree, _result(self.game, self.search, tree, result_key)
 
-    def _start(self, evaluator: Evaluator, states: State, key: Array) -> Tree:
-        return _start(self.game, self.search, evaluator, states, key)
+    def _start(self, states: State, key: Array) -> Tree:
+        return _start(self.game, self.search, states, key)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _start(game: Game, search: MCTS, evaluator: Evaluator, states: State, key: Array) -> Tree:
-    return search.start(game, evaluator, states, key)
+def _start(game: Game, search: MCTS, states: State, key: Array) -> Tree:
+    return search.start(game, states, key)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)

@@ -52,6 +52,13 @@ class Trained:
     info: dict[str, Any]
     """The game, the nets, the recipe and settings, the iterations and the rating: what an agent file says."""
 
+    @classmethod
+    def from_tree(cls, game: Game, tree: dict[str, Any], info: dict[str, Any], where: str) -> Trained:
+        """The agent in the `tree` of a checkpoint, or of a state of training; `info` says what it is, and `where`."""
+        nets, places = _nets(info, game, where), AGENT_NETS[info["algorithm"]]
+        weights = {name: functools.reduce(operator.getitem, places[name].path, tree) for name in nets}
+        return cls(nets, weights, info)
+
     @property
     def algorithm(self) -> str:
         return self.info["algorithm"]
@@ -142,8 +149,8 @@ def _from_run(folder: Path, game: Game, checkpoint: str, algorithm: str | None) 
         put(like, places[name].path, net.shapes())
     step = _checkpoint_step(Checkpoints(run.checkpoints_folder, keep=1), checkpoint, folder)
     found = restore_agent(run, like, step, part=True)
-    weights = {name: functools.reduce(operator.getitem, places[name].path, found.tree) for name in nets}
-    return Trained(nets, weights, {**run.about, "iterations": found.step, **found.note})
+    info = {**run.about, "iterations": found.step, **found.note}
+    return Trained.from_tree(game, found.tree, info, str(folder))
 
 
 def put(tree: dict[str, Any], path: Sequence[str], leaf: Any) -> None:

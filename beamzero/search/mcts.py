@@ -66,7 +66,8 @@ class Tree(NamedTuple):
     parent_slot: Array  # int32 [B, N] which move of the parent leads here
     size: Array  # int32 [B] nodes in the tree
     evaluations: Array  # int32 [B] positions that the evaluator was asked about
-    done: Array  # int32 [] simulations
+    noise: Array  # float32 [B, K] Gamma numbers for the root's priors
+    done: Array  # int32 [] simulations; -1 where the roots are not in yet
 
 
 class Leaf(NamedTuple):
@@ -107,24 +108,22 @@ class MCTS:
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
         noise_key, key = jax.random.split(key)
-        tree = self.start(game, evaluator, states, noise_key)
+        tree = self.start(game, states, noise_key)
         return self.result(game, self.advance(game, evaluator, tree, self.sims), key)
 
     # --- growing ---------------------------------------------------------------------------------------------------
 
-    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Tree:
-        """Trees of their roots alone."""
+    def start(self, game: Game, states: State, key: Array) -> Tree:
+        """Empty trees, each with its root's state in the first place; the key draws the noise."""
         batch, width = jax.tree.leaves(states)[0].shape[0], max(game.max_moves, game.num_chance)
         places = 1 + self.sims * (2 if game.num_chance else 1)
-
-        def room(x: Array) -> Array:
-            return jnp.zeros((batch, places, *x.shape[1:]), x.dtype)
-
         nothing, none_yet = jnp.zeros((batch, places), jnp.int32), jnp.zeros(batch, jnp.int32)
-        tree = Tree(
-            states=jax.tree.map(room, states),
+        no_edge = jnp.array([0.0, 0.0, 0.0, _NOTHING], jnp.float32)[None, None, :, None]
+        noise = jax.random.gamma(key, self.alpha, (batch, width)) if self.noise else jnp.zeros((batch, width))
+        return Tree(
+            states=jax.tree.map(lambda x: jnp.zeros((batch, places, *x.shape[1:]), x.dtype).at[:, 0].set(x), states),
             moves=jnp.zeros((batch, places, width), jnp.int32),
-            edges=jnp.zeros((batch, places, 4, width), jnp.float32),
+            edges=jnp.broadcast_to(no_edge, (batch, places, 4, width)),
             value=nothing.astype(jnp.float32),
             sign=nothing.astype(jnp.float32),
             over=nothing.astype(jnp.bool_),
@@ -133,25 +132,27 @@ class MCTS:
             parent_slot=nothing,
             size=none_yet,
             evaluations=none_yet,
-            done=jnp.int32(0),
+            noise=noise,
+            done=jnp.int32(-1),
         )
-        no_parent = Leaf(none_yet - 1, none_yet - 1)
-        tree = self._add(game, evaluator, tree, states, no_parent, jnp.ones(batch, jnp.bool_))
-        return self._add_noise(tree, key) if self.noise else tree
 
     def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
-        """`budget` more simulations of every root, or as many as there is room for."""
-        stop = jnp.minimum(tree.done + budget, self.sims)
+        """`budget` more simulations of every root, or as many as there is room for; roots come first and cost none."""
+        stop = jnp.minimum(jnp.maximum(tree.done, 0) + budget, self.sims)
         return lax.while_loop(lambda tree: tree.done < stop, lambda tree: self._simulate(game, evaluator, tree), tree)
 
     def _simulate(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
+        """One simulation more; or where the tree is empty, the root. So the rules are compiled once, not twice."""
         leaf = self._descend(tree)
         rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
-        fresh = ~tree.over[rows, leaf.node]
-        tree = self._add(game, evaluator, tree, _follow(game, tree, leaf), leaf, fresh)
+        empty = tree.size == 0
+        fresh = empty | ~tree.over[rows, leaf.node]
+        roots = jax.tree.map(lambda x: x[:, 0], tree.states)
+        states = jax.vmap(keep_if)(empty, roots, _follow(game, tree, leaf))
+        tree = self._add(game, evaluator, tree, states, leaf._replace(node=jnp.where(empty, -1, leaf.node)), fresh)
         last = jnp.where(fresh, tree.size - 1, leaf.node)
         if game.num_chance:
-            fresh &= tree.chance[rows, last]
+            fresh &= tree.chance[rows, last] & ~empty
             leaf = Leaf(last, self._choose(tree.edges[rows, last], tree.chance[rows, last]))
             tree = self._add(game, evaluator, tree, _follow(game, tree, leaf), leaf, fresh)
             last = jnp.where(fresh, tree.size - 1, last)
@@ -197,6 +198,9 @@ class MCTS:
         ask = fresh & ~over & ~chance
         (said, scores), _ = apply_packed(lambda rows, _: _ask(evaluator, *rows), (states, moves), ask, eighths=(4, 8))
         prior = _priors(scores, listed)
+        if self.noise:
+            noisy = jnp.where((leaf.node < 0)[:, None], self._mix(prior, tree.noise[:, : game.max_moves]), prior)
+            prior = jnp.where(listed, noisy, -jnp.inf)
         if game.num_chance:
             moves, prior = _with_outcomes(game, states, chance, moves, prior)
         sign = jnp.where(chance, 1.0, side_sign(game, states))
@@ -243,21 +247,17 @@ class MCTS:
         edges, _ = lax.while_loop(lambda carry: jnp.any(carry[1] > 0), _several(go_up), (tree.edges, last))
         return tree._replace(edges=edges)
 
-    def _add_noise(self, tree: Tree, key: Array) -> Tree:
-        """Random noise in the priors of the roots."""
-        prior = tree.edges[:, 0, _PRIOR]
-        listed = prior > -jnp.inf
-        gamma = jnp.where(listed, jax.random.gamma(key, self.alpha, prior.shape), 0.0)
-        noise = gamma / jnp.maximum(jnp.sum(gamma, axis=1, keepdims=True), 1e-30)
-        mixed = jnp.where(listed, (1 - self.noise) * prior + self.noise * noise, -jnp.inf)
-        return tree._replace(edges=tree.edges.at[:, 0, _PRIOR].set(mixed))
+    def _mix(self, prior: Array, noise: Array) -> Array:
+        """float32 [B, K]: priors with their share of noise, whose sum over the listed moves is made 1."""
+        gamma = jnp.where(prior > -jnp.inf, noise, 0.0)
+        return (1 - self.noise) * prior + self.noise * gamma / jnp.maximum(jnp.sum(gamma, axis=1, keepdims=True), 1e-30)
 
     # --- what was found --------------------------------------------------------------------------------------------
 
     def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Lesson:
         """What the net should have said: moves as often as they were tried, and the mean of what came of them."""
         noise_key, key = jax.random.split(key)
-        tree = self.advance(game, evaluator, self.start(game, evaluator, states, noise_key), self.sims)
+        tree = self.advance(game, evaluator, self.start(game, states, noise_key), self.sims)
         policy = self.root_policy(tree)[:, : game.max_moves]
         return Lesson(policy, policy, self.best_slot(tree, key), self.root_value(tree), jnp.sum(tree.evaluations))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -67,3 +68,23 @@ def random_moves(game: Game, states: State, key: Array) -> Array:
     """int32 [B]: a legal move in each state, all equally likely."""
     batch = jax.tree.leaves(states)[0].shape[0]
     return jax.vmap(game.pick)(states, jax.random.uniform(key, (batch,)))
+
+
+def mean_moves(game: Game, games: int = 64) -> float:
+    """How many legal moves a position of random games has, on average, on the host."""
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), games))
+    moves = positions = 0
+    for ply in range(game.max_plies):
+        states, found, counted = _random_ply(game, states, jax.random.key(ply))
+        moves, positions = moves + int(found), positions + int(counted)
+        if not int(counted):
+            break
+    return moves / positions
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _random_ply(game: Game, states: State, key: Array) -> tuple[State, Array, Array]:
+    """The states after a random move, how many moves there were, and in how many positions."""
+    running = ~jax.vmap(game.over)(states)
+    count = jnp.where(running, jax.vmap(game.moves)(states)[1], 0)
+    return jax.vmap(game.step)(states, random_moves(game, states, key)), jnp.sum(count), jnp.sum(running)

@@ -88,7 +88,7 @@ class AlphaZero:
         report("fitting", 0, 1)
         window = state.window
         for games in lanes:
-            window = keep(self.game, settings.search_value, window, games)
+            window = keep(self.game, settings.search_value, window, games, adjudicate=settings.adjudicate)
         net, loss, parts = fit_samples(
             AlphaZeroLoss(self.net, settings.symmetry, settings.l2, settings.value_weight), settings.batch_size,
             jnp.int32(settings.batches), state.net, window.rows, window.size, jnp.float32(rate), fit_key,
@@ -143,6 +143,7 @@ class AlphaZero:
             temperature=settings.temperature,
             sampled_moves=settings.sampled_moves,
             greedy_games=settings.greedy_games,
+            random_plies=settings.random_plies,
         )
 
     @functools.cached_property
@@ -172,4 +173,6 @@ class AlphaZero:
             progress=functools.partial(report, "gate"),
         )  # fmt: skip
         passed = result.score >= settings.gate_score
-        return new if passed else best, {"gate_score": result.score, "gate_passed": passed}
+        return new if passed else best, {
+            "gate_score": result.score, "gate_interval": list(result.interval), "gate_passed": passed,
+        }  # fmt: skip

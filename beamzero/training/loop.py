@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from beamzero.arena.climb import climb, ladder
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
@@ -75,6 +76,17 @@ def make_rungs(settings: RunSettings, game: Game) -> list[Player]:
     return ladder(game, settings.climb_depth, settings.climb_by or None)
 
 
+def _compile(game: Game, rungs: Sequence[Player]) -> None:
+    """Compile every rung's program, since the higher ones may only be reached late in a run.
+
+    They are asked about the two games of a rung, but have the move in neither, so that none of them searches.
+    """
+    keys = jax.random.split(jax.random.key(0), 2)
+    states, turn = jax.vmap(game.init)(keys), jnp.zeros(2, jnp.bool_)
+    for rung in rungs:
+        rung.choose(states, turn, keys[0])
+
+
 def _check_rungs(order: Order, game: Game) -> None:
     """BadInput where a new run could not climb, before anything is written."""
     # That a recipe is for another game is the clearer complaint, and comes when the run is made.
@@ -109,6 +121,7 @@ class _Training:
         self.best: dict[str, Any] | None = None  # the iteration that was rated highest, and its Elo
         self.seconds_before = 0.0
         self.last_plot = time.monotonic()
+        self.climbed = False
 
     def go(self) -> Outcome:
         self.state, self.done = self._first_state()
@@ -237,6 +250,10 @@ class _Training:
         return {"elo": rating.elo, "low": rating.low, "high": rating.high, "scores": scores}
 
     def _climb(self, state: TrainingState, done: int) -> dict[str, Any]:
+        self._phase("climbing", 0, len(self.rungs))
+        if not self.climbed:
+            _compile(self.game, self.rungs)
+            self.climbed = True
         found = climb(
             self.game, self.algorithm.player(state), self.rungs, self.seed + done,
             lambda done, total: self._phase("climbing", done, total),

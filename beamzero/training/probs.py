@@ -125,6 +125,7 @@ class Probs:
         return state, {
             "value_loss": value_loss, "q_loss": sum(q_losses) / len(q_losses), "mean_turns": mean_turns,
             "games": settings.games, "states": states, "searched": searched, "evaluations": evaluations,
+            "looks": int(jnp.sum(games.length)),
             "learning_rate_share": slow_down, "seconds": clock.seconds,
         }  # fmt: skip
 

@@ -12,10 +12,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from beamzero.games import Game, State
+from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, side_sign
+from beamzero.search.features import feature_evaluator
+from beamzero.search.simple import random_moves
 from beamzero.search.teaching import Teacher
 
 
@@ -28,6 +31,7 @@ class SearchPlay:
     temperature: float
     sampled_moves: int
     greedy_games: float
+    random_plies: int = 0
 
 
 class SearchedGames(NamedTuple):
@@ -42,9 +46,16 @@ class SearchedGames(NamedTuple):
     turn: Array  # int32 []
     evaluations: Array  # int32 [] of the last turn
 
-    def outcome(self, game: Game) -> Array:
-        """float32 [T, G]: the game's result for the side to move in each state; 0 for a draw or a cut game."""
-        return jax.vmap(functools.partial(side_sign, game))(self.states) * jax.vmap(game.score)(self.now)[None]
+    def outcome(self, game: Game, adjudicate: bool = False) -> Array:
+        """float32 [T, G]: the game's result for the side to move in each state; 0 for a draw.
+
+        A cut game counts as a draw, or with `adjudicate` as what the game's own evaluation says of its last position.
+        """
+        result = jax.vmap(game.score)(self.now)
+        if adjudicate:
+            guess = side_sign(game, self.now) * feature_evaluator(game).value(self.now)
+            result = jnp.where(jax.vmap(game.over)(self.now), result, guess)
+        return jax.vmap(functools.partial(side_sign, game))(self.states) * result[None]
 
 
 def play_lane(
@@ -76,7 +87,9 @@ def play_lane(
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _begin(game: Game, settings: SearchPlay, first: Array, key: Array) -> SearchedGames:
     turns, count = settings.max_turns, settings.games
-    states = jax.vmap(game.init)(jax.random.split(key, count))
+    init_key, opening_key = jax.random.split(key)
+    states = jax.vmap(game.init)(jax.random.split(init_key, count))
+    states = _open_at_random(game, settings.random_plies, states, opening_key)
     # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the run.
     number = (first + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
     greedy = jnp.floor((number + 1) * settings.greedy_games) > jnp.floor(number * settings.greedy_games)
@@ -90,6 +103,19 @@ def _begin(game: Game, settings: SearchPlay, first: Array, key: Array) -> Search
         turn=jnp.int32(0),
         evaluations=jnp.int32(0),
     )
+
+
+def _open_at_random(game: Game, most: int, states: State, key: Array) -> State:
+    """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made."""
+    count_key, move_key = jax.random.split(key)
+    plies = jax.random.randint(count_key, (jax.tree.leaves(states)[0].shape[0],), 0, most + 1, jnp.int32)
+
+    def move(ply: Array, states: State) -> State:
+        moved = jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(move_key, ply)))
+        stay = (ply >= plies) | jax.vmap(game.over)(moved)
+        return jax.vmap(keep_if)(stay, states, moved)
+
+    return lax.fori_loop(0, most, move, states)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=4)

@@ -192,6 +192,8 @@ class AlphaZeroSettings(RunSettings):
     """Self-play draws moves in proportion to visits^(1 / temperature)."""
     sampled_moves: int = 0
     """Draw only this many first moves of a game and then play the most visited; 0 draws every move."""
+    random_plies: int = 0
+    """Begin each game with so many random moves at most, so that what the search would avoid is met too."""
     greedy_games: float = 0.0
     """Share of the games in which the most visited move is played throughout."""
     lanes: int = 0
@@ -211,6 +213,8 @@ class AlphaZeroSettings(RunSettings):
     """Weight of the value's squared error in the loss, beside the policy's cross entropy."""
     search_value: float = 0.0
     """Share of the search's root value in what the value learns, the rest being the outcome of the game."""
+    adjudicate: bool = False
+    """Whether a game that is cut counts as what the game's own evaluation says of it, and not as a draw."""
 
     gate_games: int = 0
     """Games of the new net against the best so far, which alone plays and is kept as the agent. 0: the newest is."""
@@ -231,6 +235,7 @@ class AlphaZeroSettings(RunSettings):
         "noise_alpha": (1e-3, 1e3),
         "temperature": (1e-6, 1e6),
         "sampled_moves": (0, 10**5),
+        "random_plies": (0, 10**4),
         "greedy_games": (0.0, 1.0),
         "lanes": (0, 1024),
         "learning_rate": (1e-9, 1.0),

@@ -44,13 +44,13 @@ def empty_window(game: Game, capacity: int) -> Window:
     return Window(rows, jnp.int32(0), jnp.int32(0))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def keep(game: Game, search_value: float, window: Window, games: SearchedGames) -> Window:
+@functools.partial(jax.jit, static_argnums=(0, 1), static_argnames="adjudicate")
+def keep(game: Game, search_value: float, window: Window, games: SearchedGames, adjudicate: bool = False) -> Window:
     """The window after the positions of `games` came in, game by game; of more than it holds, the last ones.
 
     The value is to learn the outcome of the game, and by the share `search_value` what the search said instead.
     """
-    outcome = (1 - search_value) * games.outcome(game) + search_value * games.value
+    outcome = (1 - search_value) * games.outcome(game, adjudicate) + search_value * games.value
     capacity = window.rows.outcome.shape[0]
 
     def by_game(x: Array) -> Array:

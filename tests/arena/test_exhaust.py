@@ -6,6 +6,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from beamzero.arena.exhaust import exhaust
@@ -53,26 +54,29 @@ def test_a_lost_line_is_a_game_in_which_the_player_made_its_own_moves_and_lost(s
     assert bool(GAME.over(state)) and float(GAME.score(state)) == (-1 if side == 0 else 1)
 
 
-def test_a_side_that_moves_again_is_the_players_or_the_others_by_who_moves():
-    """In a Kalah so small that it can be tried by hand: one house of one seed, which ends in the own store."""
-    game = make_game("kalah:houses=2,seeds=1")
-    ends: dict[bytes, float] = {}
-    positions: set[bytes] = set()
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("name", ["random", "lookahead:2"])
+def test_a_position_counts_once_and_who_moves_there_decides_what_follows(name, side):
+    """In Kalah a side may move again: a position comes after different numbers of moves, and a ply has both sides'."""
+    game = make_game("kalah:houses=3,seeds=1")
+    player = make_player(name, game)
+    step, over, score = (jax.jit(rule) for rule in (game.step, game.over, game.score))
+    met: dict[bytes, float | None] = {}
 
     def walk(state):
-        mark = b"".join(jax.device_get(leaf).tobytes() for leaf in state)
-        if mark not in positions:
-            positions.add(mark)
-            if bool(game.over(state)):
-                ends[mark] = float(game.score(state))
+        mark = b"".join(np.asarray(leaf).tobytes() for leaf in state)
+        if mark not in met:
+            met[mark] = float(score(state)) * (1 - 2 * side) if over(state) else None
+            policy = player.think(jax.tree.map(lambda x: x[None], state), jax.random.key(0)).policy[0]
             for action in game.legal_actions(state):
-                walk(game.step(state, jnp.int32(action)))
+                if int(game.player(state)) != side or policy[action] == policy.max():
+                    walk(step(state, jnp.int32(action)))
 
     walk(game.init(jax.random.key(0)))
-    for side in (0, 1):
-        every = exhaust(game, make_player("random", game), side)
-        results = [score if side == 0 else -score for score in ends.values()]
-        assert (every.wins, every.draws, every.losses) == tuple(results.count(result) for result in (1.0, 0.0, -1.0))
+    every = exhaust(game, player, side)
+    results = list(met.values())
+    assert every.positions == len(met)
+    assert (every.wins, every.draws, every.losses) == tuple(results.count(result) for result in (1.0, 0.0, -1.0))
 
 
 def test_a_game_that_is_too_large_is_given_up_in_one_line():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.arena.plot import draw_training, spread
+from beamzero.arena.plot import draw_climbs, draw_training, spread
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ANCHORS = {"random": 1000.0, "lookahead:1": 1300.0, "lookahead:2": 1310.0, "lookahead:3": 1320.0}
@@ -41,6 +41,25 @@ def test_a_failed_drawing_leaves_the_old_picture_and_nothing_else(tmp_path, monk
         draw_training(path, [1], [1100.0], [1000.0], [1200.0], ANCHORS, LOSSES, "title")
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["training.png"]
+
+
+@pytest.mark.parametrize("climbs", [0, 1, 30])
+def test_climbs_are_drawn_however_many_there_are(tmp_path, climbs):
+    path = tmp_path / "climb.png"
+    draw_climbs(path, [50 * (i + 1) for i in range(climbs)], [i / 2 for i in range(climbs)], 14, "kalah by AlphaZero")
+    assert path.read_bytes().startswith(PNG)
+    assert [file.name for file in tmp_path.iterdir()] == ["climb.png"]
+
+
+def test_climbs_are_points_against_games_below_a_dashed_line_at_the_most(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr("beamzero.arena.plot.write_png", lambda figure, path: figures.append(figure))
+    draw_climbs(tmp_path / "climb.png", [50, 100, 150], [3.0, 14.0, 8.5], 14, "title")
+    (axes,) = figures[0].axes
+    curve, most = axes.lines
+    assert curve.get_xydata().tolist() == [[50, 3.0], [100, 14.0], [150, 8.5]] and curve.get_linestyle() == "-"
+    assert list(most.get_ydata()) == [14, 14] and most.get_linestyle() == "--"
+    assert axes.get_xlim()[0] == 0 and axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 14
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=10).map(sorted))

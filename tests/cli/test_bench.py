@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from beamzero.cli import bench, bench_games, main
+from beamzero.cli import bench, bench_games, bench_mcts, main
 from beamzero.cli.bench_games import Play, Rules, compile_seconds, fastest, random_play, state_bytes
 from beamzero.cli.timing import Row, seconds_of, seconds_to_compile
 from beamzero.games import GAMES, make_game
@@ -106,6 +106,38 @@ def test_peers_are_measured_on_their_own_rules():
     lane = bench_games.make_lanes(bench_games.pgx_rules("tic_tac_toe"), 16, 1)[0]
     states = lane()
     assert not states.terminated.any() and states.legal_action_mask.shape == (16, 9)
+
+
+@pytest.fixture
+def small_searches(monkeypatch):
+    """`bench mcts` at a size that is done at once; and what it ran, so that it can be counted."""
+    ran = []
+    monkeypatch.setattr(bench_mcts, "_NETS", {"tiny": "mlp:width=8,depth=1"})
+    monkeypatch.setattr(bench_mcts, "_SIMS", 6)
+    monkeypatch.setattr(bench_mcts, "_ROOTS", {"cpu": 4})
+    monkeypatch.setattr(bench_mcts, "searches_at_once", lambda: 3)
+    monkeypatch.setattr(bench_mcts, "on_every_core", lambda run: [run() for _ in range(3)])
+
+    def seconds_of(*runs):
+        ran.extend(run() for run in runs)
+        return [0.5, 0.25, 4.0, 1.0][: len(runs)]
+
+    monkeypatch.setattr(bench_mcts, "seconds_of", seconds_of)
+    return ran
+
+
+def test_tree_search_is_held_against_its_bare_net_and_the_better_way_of_mctx(small_searches):
+    rows = list(bench_mcts.bench_mcts(["pyspiel", "pgx"]))
+    assert {(row.name, row.unit) for row in rows} == {("tree search, 6 simulations, tiny", "simulations/s")}
+    simulations, states = 3 * 4 * 6, 3 * 4  # on three cores, four roots each
+    assert [(row.ours, row.peer, row.peer_name) for row in rows] == [
+        (simulations / 0.5, states / 0.25, "bare net"),
+        (simulations / 0.5, max(simulations / 4.0, 4 * 6 / 1.0), "mctx and pgx"),
+    ]
+    ours, _, theirs, alone = small_searches
+    for policy in (*ours, *theirs, alone):
+        assert policy.shape == (4, 7)
+        assert (abs(policy.sum(axis=1) - 1) < 1e-5).all() and (abs(policy * 6 - (policy * 6).round()) < 1e-4).all()
 
 
 def test_the_games_play_on_after_their_ends():

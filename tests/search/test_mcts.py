@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.evaluator import SearchResult
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts import MCTS, Tree
 from tests.games.play import at, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
 from tests.search.plain_mcts import Node, simulate, size
@@ -42,6 +42,12 @@ def search_forest(search, shape, forest, key) -> SearchResult:
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def search_game(search, game, evaluator, states, key) -> SearchResult:
     return search(game, evaluator, states, key)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def start(search, game, evaluator, states, key) -> Tree:
+    """Trees with their roots in."""
+    return search.advance(game, evaluator, search.start(game, states, key), 0)
 
 
 def assert_same(search: MCTS, result: SearchResult, row: int, root: Node) -> None:
@@ -87,7 +93,7 @@ def test_games_are_searched_as_by_a_slow_search(name):
 def test_slices_change_nothing():
     game = make_game("tic_tac_toe")
     states, evaluator = sample_states(game, 8, 1), scrambled_evaluator(game, 1)
-    tree = jax.jit(functools.partial(SEARCH.start, game))(evaluator, states, jax.random.split(KEY)[0])
+    tree = start(SEARCH, game, evaluator, states, jax.random.split(KEY)[0])
     advance = jax.jit(functools.partial(SEARCH.advance, game))
     for budget, done in ((1, 1), (7, 8), (100, 60)):
         tree = advance(evaluator, tree, jnp.int32(budget))
@@ -112,7 +118,7 @@ def test_noise_changes_the_priors_of_the_root_alone():
     game = make_game("tic_tac_toe")
     states, evaluator = sample_states(game, 8, 1), scrambled_evaluator(game, 1)
     noisy = dataclasses.replace(SEARCH, noise=0.25)
-    trees = [jax.jit(functools.partial(s.start, game))(evaluator, states, KEY) for s in (SEARCH, noisy)]
+    trees = [start(search, game, evaluator, states, KEY) for search in (SEARCH, noisy)]
     before, after = (np.asarray(tree.edges[:, 0, 0]) for tree in trees)
     listed = before > -np.inf
     assert (listed == (after > -np.inf)).all()
@@ -120,7 +126,7 @@ def test_noise_changes_the_priors_of_the_root_alone():
     np.testing.assert_allclose(after.sum(axis=1), 1, rtol=1e-5)
     added = (after - 0.75 * before) / 0.25
     assert (added >= -1e-6).all() and np.abs(added).max() > 0.2
-    other = jax.jit(functools.partial(noisy.start, game))(evaluator, states, jax.random.key(1))
+    other = start(noisy, game, evaluator, states, jax.random.key(1))
     assert (np.asarray(other.edges[:, 0, 0])[listed] != after[listed]).any()
 
 

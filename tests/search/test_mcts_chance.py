@@ -1,4 +1,4 @@
-"""Tree search where dice decide: outcomes come as often as they should, and values are what they are worth on average."""
+"""Tree search where dice decide: outcomes come as often as they should, and values are what comes on average."""
 
 from __future__ import annotations
 
@@ -124,21 +124,22 @@ class _Says:
     def __call__(self, states: DiceState) -> Array:
         wrong = jax.vmap(lambda state: GAME.over(state) | (GAME.player(state) == CHANCE))(states)
         said = jnp.where(wrong, jnp.nan, jnp.sin(states.digits.astype(jnp.float32)))
-        return said if self.width is None else said[:, None] * jnp.arange(self.width, dtype=jnp.float32)[None]
+        return said if self.width is None else said[:, None] * jnp.linspace(0, 1, self.width)[None]
 
 
 EVALUATOR = Evaluator(Partial(_Says(None)), Partial(_Says(MOVES)))
 
 # --- the search --------------------------------------------------------------------------------------------------
 
-SEARCH = MCTS(3000, c=0.6)
+SEARCH = MCTS(3000, c=2.0)
 KEY = jax.random.key(0)
 _advance = jax.jit(lambda tree, budget: SEARCH.advance(GAME, EVALUATOR, tree, budget))
 
 
 @functools.cache
 def start() -> Tree:
-    return jax.jit(lambda states: SEARCH.start(GAME, EVALUATOR, states, KEY))(ROOTS)
+    """Trees with their roots in."""
+    return _advance(jax.jit(lambda states: SEARCH.start(GAME, states, KEY))(ROOTS), jnp.int32(0))
 
 
 @functools.cache
@@ -188,8 +189,8 @@ def test_values_approach_those_of_expectiminimax_and_the_best_move_is_found():
         plain = Plain(table)
         sign = 1 - 2 * PLAYERS[table, 0, 0]
         values = [sign * plain.value(*follower) for follower in plain.followers(0, 0)]
-        assert result.values[table].max() == pytest.approx(max(values), abs=0.04)
-        assert result.value[table] == pytest.approx(max(values), abs=0.06)
+        assert result.values[table].max() == pytest.approx(max(values), abs=0.08)
+        assert result.value[table] == pytest.approx(max(values), abs=0.12)
         assert result.action[table] == np.argmax(values)
         assert result.policy[table].sum() == pytest.approx(1)
 

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from beamzero.compiler import CompilationCount
 from beamzero.games import make_game

@@ -1,0 +1,47 @@
+"""One picture of several ways of training: how strong they made an agent, against what was spent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from beamzero.arena.plot import LOSS_STYLES, STYLE, write_png
+
+
+def draw_comparison(
+    path: str | os.PathLike[str],
+    curves: Mapping[str, Sequence[Sequence[tuple[float, float]]]],
+    spent: str,
+    title: str,
+) -> None:
+    """Write a PNG. `curves` has for each name one run a seed, each a list of (spent, Elo), all of the same length.
+
+    A line goes through the means over the seeds, and a band from the lowest to the highest seed.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(8.0, 4.8), dpi=150, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        for number, (name, runs) in enumerate(curves.items()):
+            colour, line = LOSS_STYLES[number % len(LOSS_STYLES)]
+            points = np.asarray(runs, float)  # [seeds, points, 2]
+            where, strength = points[:, :, 0].mean(axis=0), points[:, :, 1]
+            axes.plot(
+                where, strength.mean(axis=0), color=colour, linestyle=line, marker="o", markersize=3.5, label=name
+            )
+            axes.fill_between(where, strength.min(axis=0), strength.max(axis=0), color=colour, alpha=0.2, linewidth=0)
+        seeds = len(next(iter(curves.values())))
+        axes.set_xlabel(spent)
+        axes.set_ylabel(f"Elo, mean and range of {seeds} seed{'s' if seeds > 1 else ''}")
+        axes.set_xlim(left=0)
+        axes.margins(y=0.1)
+        axes.legend()
+        write_png(figure, Path(path))

@@ -1,0 +1,124 @@
+"""The command that compares ways of training under one budget."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from beamzero.arena.plot_comparison import draw_comparison
+from beamzero.cli.common import AsJson, GameName, out, print_json, progress_bar
+from beamzero.cli.measure import battle_json
+from beamzero.games import make_game
+from beamzero.runs.files import writing
+from beamzero.training.compare import Comparison, Finished, compare
+from beamzero.training.config import find_recipe
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compare")(compare_command)
+
+
+def compare_command(
+    game: GameName,
+    recipes: Annotated[
+        str, typer.Option(metavar="A B...", help="Two recipes or more, as beamzero recipes lists them.")
+    ],
+    more: Annotated[list[str] | None, typer.Argument(metavar="[RECIPE]...", hidden=True)] = None,
+    budget: Annotated[str, typer.Option(help="What all may spend: evaluations or seconds.")] = Comparison.budget,
+    amount: Annotated[
+        float | None,
+        typer.Option(help="How much of it for each training; 20 million evaluations or 120 seconds."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Trainings of each recipe, each with another seed.")] = Comparison.seeds,
+    points: Annotated[int, typer.Option(help="Ratings on the way, at even steps.")] = Comparison.points,
+    rate_games: Annotated[int, typer.Option(help="Games against each opponent in a rating.")] = Comparison.rate_games,
+    rate_against: Annotated[
+        str, typer.Option(help="Opponents of the ratings, separated by spaces; the first one is 1000.")
+    ] = Comparison.rate_against,
+    battle_games: Annotated[
+        int, typer.Option(help="Games of the agents against each other in the end; 0 for none.")
+    ] = Comparison.battle_games,
+    play_evaluations: Annotated[
+        int, typer.Option(help="Evaluations a move in those games where they search.")
+    ] = Comparison.play_evaluations,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/compare-GAME-BUDGET.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Train by several recipes from scratch under the same budget, over several seeds, and draw strength against it.
+
+    A comparison that was stopped goes on with the same command.
+    """
+    rules = make_game(game)
+    names = [name for text in (recipes, *(more or [])) for name in re.split(r"[,\s]+", text) if name]
+    comparison = Comparison(
+        game=rules,
+        recipes=tuple(find_recipe(name) for name in names),
+        budget=budget,
+        amount=amount if amount is not None else (120.0 if budget == "seconds" else Comparison.amount),
+        seeds=seeds,
+        points=points,
+        rate_games=rate_games,
+        rate_against=rate_against,
+        battle_games=battle_games,
+        play_evaluations=play_evaluations,
+    )
+    folder = folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}")
+    with progress_bar("comparing") as update:
+        finished = compare(comparison, folder, lambda name, done, total: update(name, done, total))
+    picture = folder / "compare.png"
+    curves = {
+        name: [[(getattr(point, budget), point.strength) for point in run] for run in runs]
+        for name, runs in finished.points.items()
+    }
+    with writing(str(picture)):
+        draw_comparison(picture, curves, budget, f"{rules.spec}: {' against '.join(names)}")
+    if json:
+        return print_json(_as_json(comparison, finished, folder))
+    _show(comparison, finished)
+    out.print(f"\nthe numbers are in {folder / 'compare.csv'}, the curves in {picture}", soft_wrap=True, markup=False)
+    return None
+
+
+def _as_json(comparison: Comparison, finished: Finished, folder: Path) -> dict[str, Any]:
+    return {
+        "game": comparison.game.spec, "budget": comparison.budget, "amount": comparison.amount,
+        "recipes": {
+            name: {
+                "parameters": finished.parameters[name],
+                "seeds": [run[-1]._asdict() for run in runs],
+                "elo": float(np.mean([run[-1].strength for run in runs])),
+            }
+            for name, runs in finished.points.items()
+        },
+        "battles": [battle_json(played) for played in finished.battles], "folder": str(folder),
+    }  # fmt: skip
+
+
+def _show(comparison: Comparison, finished: Finished) -> None:
+    table = Table(box=None, header_style="bold")
+    for title in ("recipe", "parameters", "games", "evaluations", "seconds", "Elo, mean", "by seed"):
+        table.add_column(
+            title, justify="left" if title in ("recipe", "by seed") else "right", no_wrap=title == "recipe"
+        )
+    for name, runs in finished.points.items():
+        last = [run[-1] for run in runs]
+        means = [
+            f"{np.mean([getattr(point, key) for point in last]):,.0f}" for key in ("games", "evaluations", "seconds")
+        ]
+        strengths = [point.strength for point in last]
+        each = ", ".join(f"{strength:.0f}" for strength in strengths)
+        table.add_row(name, f"{finished.parameters[name]:,}", *means, f"{np.mean(strengths):.0f}", each)
+    out.print(table)
+    if finished.battles:
+        out.print("\nagainst each other, score of the first-named:")
+    for played in finished.battles:
+        low, high = played.interval
+        who = f"{played.agents[0]} v {played.agents[1]}, {played.games} games"
+        out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True, markup=False)

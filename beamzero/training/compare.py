@@ -1,0 +1,280 @@
+"""Several ways of training under one budget: the same evaluations, or the same seconds, and the same opponents after.
+
+An evaluation is one position put to one net: V, Q, or the net that gives policy and value. What fitting costs is in the
+seconds alone. Ratings, saving and compiling cost nothing, since they are no part of an algorithm. Learning rates fall
+with the share of the budget that is spent.
+
+Every training that is finished is written down, so that a comparison that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from beamzero.arena.battle import Battle, battle
+from beamzero.arena.ladder import measure_anchors, rate_against_anchors
+from beamzero.errors import BadInput
+from beamzero.games import Game, make_game
+from beamzero.nets import count_parameters
+from beamzero.players import Player, make_player
+from beamzero.players.trained import Trained
+from beamzero.runs.files import write_atomically, writing
+from beamzero.search.simple import mean_moves
+from beamzero.spec import quote
+from beamzero.training.algorithms import ALGORITHMS, Algorithm
+from beamzero.training.config import Recipe, make_settings, settle
+from beamzero.training.order import make_opponents
+from beamzero.training.report import Phase
+
+BUDGETS = ("evaluations", "seconds")
+
+_LEAST = {"amount": 1, "seeds": 1, "points": 1, "rate_games": 2, "battle_games": 0, "play_evaluations": 1}
+_EVEN = ("rate_games", "battle_games")
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """What is compared, and how."""
+
+    game: Game
+    recipes: tuple[Recipe, ...]
+    budget: str = "evaluations"
+    amount: float = 2e7
+    seeds: int = 3
+    points: int = 8
+    """Ratings on the way, at even steps of the budget, the last one at its end."""
+    rate_games: int = 200
+    """Games against each opponent in a rating."""
+    rate_against: str = "auto"
+    battle_games: int = 200
+    """Games of each two agents against each other at the end; 0 for none."""
+    play_evaluations: int = 200
+    """About so many evaluations a move in these games where the agents search; they are played with one look too."""
+
+    def __post_init__(self) -> None:
+        if self.budget not in BUDGETS:
+            raise BadInput(f"the budget is {self.budget!r}, but must be {' or '.join(BUDGETS)}")
+        names = [recipe.name for recipe in self.recipes]
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise BadInput(f"two recipes or more can be compared, and none twice, but these are: {' '.join(names)}")
+        for name, least in _LEAST.items():
+            if not getattr(self, name) >= least:
+                raise BadInput(f"{name} is {getattr(self, name):g}, but must be {least} or more")
+        for name in _EVEN:
+            if getattr(self, name) % 2:
+                raise BadInput(f"{name} is {getattr(self, name)}, but must be even: openings are played twice")
+        for recipe in self.recipes:
+            if make_game(recipe.game) != self.game:
+                raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {self.game.spec}")
+
+    def algorithm(self, recipe: Recipe) -> Algorithm:
+        """The algorithm of a recipe, with the opponents that all have in common."""
+        settings = make_settings(recipe, {"rate_against": self.rate_against})
+        return ALGORITHMS[recipe.algorithm].algorithm(self.game, settle(settings, self.game))
+
+    def terms(self) -> dict[str, Any]:
+        """All that the result depends on, as JSON can hold it."""
+        plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        settings = {recipe.name: dataclasses.asdict(self.algorithm(recipe).settings) for recipe in self.recipes}
+        return json.loads(json.dumps({**plain, "game": self.game.identity, "recipes": settings}))
+
+
+class Point(NamedTuple):
+    """A rating on the way; the fields before the scores are columns of the CSV file."""
+
+    recipe: str
+    seed: int
+    iteration: int
+    games: int
+    evaluations: int
+    seconds: float
+    elo: float | None
+    low: float | None
+    high: float | None
+    scores: dict[str, float]
+
+    @property
+    def strength(self) -> float:
+        """Its Elo, or the bound that is known."""
+        return next((x for x in (self.elo, self.low, self.high) if x is not None), float("nan"))
+
+
+class Finished(NamedTuple):
+    """What came of a comparison."""
+
+    points: dict[str, list[list[Point]]]
+    """By recipe, then by seed."""
+    parameters: dict[str, int]
+    """What all nets of a recipe learn together."""
+    battles: list[Battle]
+    """Of each two recipes, agents of the same seed: all with one look, then all with a search."""
+
+
+def compare(comparison: Comparison, folder: Path, report: Phase) -> Finished:
+    """Train and measure, as far as that is not done yet; the files in `folder` say what came of it."""
+    algorithms = {recipe.name: comparison.algorithm(recipe) for recipe in comparison.recipes}
+    opponents = make_opponents(next(iter(algorithms.values())).settings, comparison.game)
+    _open(comparison, folder)
+    trainer = _Trainer(comparison, folder, opponents, report)
+    points = {
+        recipe.name: [trainer.points(recipe, algorithms[recipe.name], seed) for seed in range(comparison.seeds)]
+        for recipe in comparison.recipes
+    }
+    finished = Finished(
+        points,
+        {name: _parameters(algorithm) for name, algorithm in algorithms.items()},
+        _battles(comparison, folder, report),
+    )
+    _write_csv(folder / "compare.csv", finished)
+    return finished
+
+
+def _open(comparison: Comparison, folder: Path) -> None:
+    """The folder with a file that says what is compared; BadInput where something else is in it."""
+    path = folder / "compare.json"
+    terms = comparison.terms()
+    if path.exists():
+        try:
+            before = json.loads(path.read_text())
+            changed = sorted(key for key in terms if before.get(key) != terms[key])
+        except (ValueError, AttributeError):
+            raise BadInput(f"{path} is damaged: give another folder") from None
+        if changed:
+            raise BadInput(f"{folder} holds another comparison, with other {', '.join(changed)}: give another folder")
+        return
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} is there already and holds no comparison to go on with: give another folder")
+    with writing(str(folder), otherwise=BadInput):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps(terms, indent=1))
+
+
+class _Trainer:
+    """Trains one agent after the other and rates it on the way."""
+
+    def __init__(self, comparison: Comparison, folder: Path, opponents: Sequence[Player], report: Phase) -> None:
+        self.comparison, self.folder, self.opponents, self.report = comparison, folder, opponents, report
+        self._anchors: dict[str, float] | None = None
+        self._compiled: set[str] = set()
+
+    def points(self, recipe: Recipe, algorithm: Algorithm, seed: int) -> list[Point]:
+        """Those of one training: out of its file, where it is finished."""
+        path = self.folder / f"{recipe.name}-{seed}.json"
+        if not path.exists():
+            points = self._train(recipe, algorithm, seed)
+            with writing(str(path)):
+                write_atomically(path, json.dumps([point._asdict() for point in points], indent=1))
+        try:
+            return [Point(**row) for row in json.loads(path.read_text())]
+        except (ValueError, TypeError):
+            raise BadInput(f"{path} is damaged: remove it, and this training is done again") from None
+
+    def _train(self, recipe: Recipe, algorithm: Algorithm, seed: int) -> list[Point]:
+        """From scratch to the end of the budget; the agent is written to a file."""
+        budget, amount, marks = self.comparison.budget, self.comparison.amount, self.comparison.points
+        init_key, key = jax.random.split(jax.random.key(seed))
+        state = jax.jit(algorithm.init)(init_key)
+        spent = {"evaluations": 0.0, "seconds": 0.0, "games": 0.0}
+
+        def told(name: str, done: int, total: int) -> None:
+            self.report(f"{recipe.name}, seed {seed}, {100 * spent[budget] / amount:.0f}%: {name}", done, total)
+
+        if recipe.name not in self._compiled:
+            algorithm.iterate(state, 0, key, told)  # to compile everything, at nobody's cost
+            self._compiled.add(recipe.name)
+        points: list[Point] = []
+        iteration = 0
+        while spent[budget] < amount:
+            state, record = algorithm.iterate(state, iteration, key, told, spent[budget] / amount)
+            iteration += 1
+            spent["evaluations"] += record["evaluations"] + record.get("looks", 0)
+            spent["seconds"] += sum(record["seconds"].values())
+            spent["games"] += record["games"]
+            passed = min(marks, int(marks * spent[budget] / amount))
+            if passed > len(points):
+                elo, low, high, scores = self._rate(algorithm.player(state), seed + iteration, told)
+                so_far = int(spent["games"]), int(spent["evaluations"]), spent["seconds"]
+                point = Point(recipe.name, seed, iteration, *so_far, elo, low, high, scores)
+                # One iteration may pass several marks: the agent is the same at all of them.
+                points += [point] * (passed - len(points))
+        info = {
+            "game": self.comparison.game.identity, "algorithm": recipe.algorithm, "recipe": recipe.name, "seed": seed,
+            "settings": dataclasses.asdict(algorithm.settings), "iterations": iteration,
+        }  # fmt: skip
+        path = _agent_path(self.folder, recipe, seed)
+        Trained.from_tree(self.comparison.game, state.as_tree(), info, str(path)).save(path)
+        return points
+
+    def _rate(self, player: Player, seed: int, told: Phase) -> tuple[float | None, float | None, float | None, dict]:
+        game = self.comparison.game
+        if self._anchors is None:
+            self._anchors = measure_anchors(
+                game, self.opponents, 400, 0, lambda _, done, total: told("measuring opponents", done, total)
+            )
+        rating, battles = rate_against_anchors(
+            game, player, self.opponents, self._anchors, self.comparison.rate_games, seed,
+            lambda _, done, total: told("rating", done, total),
+        )  # fmt: skip
+        return rating.elo, rating.low, rating.high, {name: played.score for name, played in battles.items()}
+
+
+def _agent_path(folder: Path, recipe: Recipe, seed: int) -> Path:
+    return folder / f"{recipe.name}-{seed}.safetensors"
+
+
+def _parameters(algorithm: Algorithm) -> int:
+    nets = (getattr(algorithm, name, None) for name in ("value_net", "q_net", "net"))
+    return sum(count_parameters(net.shapes()) for net in nets if net is not None)
+
+
+def _battles(comparison: Comparison, folder: Path, report: Phase) -> list[Battle]:
+    """Every two recipes, the agents of the same seed: with one look, and with a search."""
+    recipes = comparison.recipes
+    pairs = [(one, other) for number, one in enumerate(recipes) for other in recipes[number + 1 :]]
+    found = []
+    for searching in (False, True) if comparison.battle_games else ():
+        for one, other in pairs:
+            for seed in range(comparison.seeds):
+                players = [
+                    make_player(_agent_text(comparison, folder, recipe, seed, searching), comparison.game)
+                    for recipe in (one, other)
+                ]
+                title = f"{one.name} v {other.name}, seed {seed}" + (", searching" if searching else "")
+                found.append(
+                    battle(
+                        comparison.game, players[0], players[1], comparison.battle_games, seed=seed,
+                        progress=lambda done, total: report(title, done, total),
+                    )
+                )  # fmt: skip
+    return found
+
+
+def _agent_text(comparison: Comparison, folder: Path, recipe: Recipe, seed: int, searching: bool) -> str:
+    """The agent of a training, with a search of about the wanted number of evaluations a move, if it is to search."""
+    text = f"{recipe.algorithm}:{quote(str(_agent_path(folder, recipe, seed)))}"
+    if not searching:
+        return text
+    evaluations = comparison.play_evaluations
+    if recipe.algorithm == "alphazero":
+        return f"{text},sims={evaluations}"
+    # An expansion of the beam search puts every child to V, and the node to Q.
+    return f"{text},expand={max(1, round(evaluations / (1 + mean_moves(comparison.game))))}"
+
+
+def _write_csv(path: Path, finished: Finished) -> None:
+    points = [point for runs in finished.points.values() for run in runs for point in run]
+    columns = Point._fields[:-1]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*columns, *(f"score against {opponent}" for opponent in points[0].scores)])
+    writer.writerows([*(getattr(point, name) for name in columns), *point.scores.values()] for point in points)
+    with writing(str(path)):
+        write_atomically(path, text.getvalue())
