@@ -45,7 +45,11 @@ def climb(
     scores: list[float] = []
     for rung, opponent in enumerate(opponents):
         progress(rung, len(opponents))
-        scores.append(2 * battle(game, player, opponent, games=2, random_plies=0, seed=seed + rung).score)
+        two = battle(
+            game, player, opponent, games=2, random_plies=0, seed=seed + rung,
+            progress=lambda *_: progress(rung, len(opponents)),
+        )  # fmt: skip
+        scores.append(2 * two.score)
         if scores[-1] == 0:
             break
     progress(len(opponents), len(opponents))

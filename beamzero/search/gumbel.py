@@ -18,7 +18,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
-from beamzero.search.teaching import Lesson
+from beamzero.search.teaching import Lesson, Pick
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Gumbel:
     considered: int = 16
     """Moves of the root that are tried at all, at most."""
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Lesson:
+    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
         """A move is drawn by Gumbel noise; the lesson is the net's own policy, improved by the values found."""
         import mctx
 
@@ -51,11 +51,14 @@ class Gumbel:
         moves, _, listed = listed_moves(game, states)
         policy = jnp.where(listed, jnp.take_along_axis(found.action_weights, moves, axis=1), 0.0)
         chosen = listed & (moves == found.action.astype(jnp.int32)[:, None])
+        draw, best = chosen.astype(jnp.float32), first_highest(policy)
+        slot = pick(draw, best)
         running = jnp.sum(~jax.vmap(game.over)(states), dtype=jnp.int32)
         return Lesson(
             policy=policy,
-            draw=chosen.astype(jnp.float32),
-            best=first_highest(policy),
+            draw=draw,
+            best=best,
+            after=jax.vmap(game.step)(states, jnp.take_along_axis(moves, slot[:, None], axis=1)[:, 0]),
             value=found.search_tree.node_values[:, 0],
             evaluations=running * (self.sims + 1),
         )

@@ -35,7 +35,7 @@ from beamzero.games.game import keep_if
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign, spread
 from beamzero.search.packing import apply_packed
-from beamzero.search.teaching import Lesson
+from beamzero.search.teaching import Lesson, Pick
 
 _Carry = TypeVar("_Carry")
 
@@ -254,12 +254,22 @@ class MCTS:
 
     # --- what was found --------------------------------------------------------------------------------------------
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Lesson:
+    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
         """What the net should have said: moves as often as they were tried, and the mean of what came of them."""
         noise_key, key = jax.random.split(key)
         tree = self.advance(game, evaluator, self.start(game, states, noise_key), self.sims)
         policy = self.root_policy(tree)[:, : game.max_moves]
-        return Lesson(policy, policy, self.best_slot(tree, key), self.root_value(tree), jnp.sum(tree.evaluations))
+        best = self.best_slot(tree, key)
+        rows, slot = jnp.arange(best.shape[0], dtype=jnp.int32), pick(policy, best)
+        child = jnp.maximum(tree.edges[rows, 0, _CHILD, slot], 0.0).astype(jnp.int32)  # the root where it is over
+        return Lesson(
+            policy=policy,
+            draw=policy,
+            best=best,
+            after=jax.tree.map(lambda x: x[rows, child], tree.states),
+            value=self.root_value(tree),
+            evaluations=jnp.sum(tree.evaluations),
+        )
 
     def best_slot(self, tree: Tree, key: Array) -> Array:
         """int32 [B]: the move that was tried most; of several the best by value; of several by the key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from jax import Array
@@ -16,11 +17,20 @@ class Lesson(NamedTuple):
     policy: Array  # float32 [B, K] what the net should say; 0 in empty slots
     draw: Array  # float32 [B, K] the shares in which self-play draws moves, before its temperature
     best: Array  # int32 [B] the slot to play where nothing is drawn
+    after: State  # [B, ...] where the move leads that was picked
     value: Array  # float32 [B] for the side to move
     evaluations: Array  # int32 [] positions that the evaluator was asked about
 
 
-class Teacher(Protocol):
-    """A search to learn from. They are frozen dataclasses: equal settings compile once."""
+Pick = Callable[[Array, Array], Array]
+"""`Lesson.draw` and `Lesson.best` to int32 [B]: the slots to play, none of which has a share of 0."""
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Lesson: ...
+
+class Teacher(Protocol):
+    """A search to learn from. They are frozen dataclasses: equal settings compile once.
+
+    It makes the picked moves itself, since a tree that holds the positions after them needs no rules for that: those of
+    chess take longer to compile than all the rest.
+    """
+
+    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson: ...

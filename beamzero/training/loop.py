@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from beamzero.arena.climb import climb, ladder
+from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.plot import draw_climbs, draw_training
 from beamzero.errors import BadInput
@@ -29,10 +29,8 @@ from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
-from beamzero.training.config import make_settings
-from beamzero.training.order import Order, create_run, load_start, make_opponents, resume_run
+from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run
 from beamzero.training.report import QUIET, Report, losses
-from beamzero.training.settings import RunSettings
 
 _SECONDS_BETWEEN_PLOTS = 20.0
 
@@ -57,8 +55,6 @@ def train(order: Order, report: Report = QUIET) -> Outcome:
         raise BadInput(f"iterations is {order.iterations}, but must be 1 or more")
     if order.minutes is not None and not order.minutes > 0:
         raise BadInput(f"minutes is {order.minutes}, but must be more than 0")
-    if not order.resume:
-        _check_rungs(order, game)
     run, algorithm, seed = resume_run(order, game) if order.resume else create_run(order, game)
     rungs = make_rungs(algorithm.settings, game)
     with (
@@ -67,13 +63,6 @@ def train(order: Order, report: Report = QUIET) -> Outcome:
         heeding_interrupts() as ask_for_interrupt,
     ):
         return _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt).go()
-
-
-def make_rungs(settings: RunSettings, game: Game) -> list[Player]:
-    """The players that the agent is to climb, made once for a run."""
-    if not settings.climb_every and not settings.climb_by:
-        return []
-    return ladder(game, settings.climb_depth, settings.climb_by or None)
 
 
 def _compile(game: Game, rungs: Sequence[Player]) -> None:
@@ -85,13 +74,6 @@ def _compile(game: Game, rungs: Sequence[Player]) -> None:
     states, turn = jax.vmap(game.init)(keys), jnp.zeros(2, jnp.bool_)
     for rung in rungs:
         rung.choose(states, turn, keys[0])
-
-
-def _check_rungs(order: Order, game: Game) -> None:
-    """BadInput where a new run could not climb, before anything is written."""
-    # That a recipe is for another game is the clearer complaint, and comes when the run is made.
-    if order.recipe is None or make_game(order.recipe.game) == game:
-        make_rungs(make_settings(order.recipe, order.changes, order.algorithm), game)
 
 
 class _Training:

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from beamzero import __version__
+from beamzero.arena.climb import ladder
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.nets import Net, make_net
@@ -52,6 +53,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     algorithm = ALGORITHMS[name].algorithm(game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
+    make_rungs(settings, game)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
         load_start(order.start_from, name, algorithm, fresh, QUIET)
@@ -93,6 +95,7 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
             allowed = ", ".join(sorted(CHANGEABLE & field_types(type(settings)).keys()))
             raise BadInput(f"{key} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
     make_opponents(settings, game)
+    make_rungs(settings, game)
     return run, ALGORITHMS[name].algorithm(game, settings), about["seed"]
 
 
@@ -102,6 +105,13 @@ def make_opponents(settings: RunSettings, game: Game) -> list[Player]:
     if not names or len(set(names)) < len(names):
         raise BadInput(f"rate_against is {settings.rate_against!r}, but must name one opponent or more, and none twice")
     return [make_player(name, game) for name in names]
+
+
+def make_rungs(settings: RunSettings, game: Game) -> list[Player]:
+    """The players that the agent is to climb, made once for a run."""
+    if not settings.climb_every and not settings.climb_by:
+        return []
+    return ladder(game, settings.climb_depth, settings.climb_by or None)
 
 
 def load_start(text: str, name: str, algorithm: Algorithm, fresh: TrainingState, report: Report) -> Any:

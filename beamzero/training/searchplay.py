@@ -126,14 +126,15 @@ def _play_turn(
     search_key, draw_key = jax.random.split(key)
     turn, now = games.turn, games.now
     running = ~jax.vmap(game.over)(now)
-    found = search.teach(game, evaluator, now, search_key)
-    drawn = jax.random.categorical(draw_key, jnp.log(found.draw) / settings.temperature, axis=1).astype(jnp.int32)
     greedy = games.greedy | (turn >= (settings.sampled_moves or settings.max_turns))
-    slot = jnp.where(greedy, found.best, drawn)
-    moves, _ = jax.vmap(game.moves)(now)
-    after = jax.vmap(game.step)(now, jnp.take_along_axis(moves, slot[:, None], axis=1)[:, 0])
+
+    def pick(draw: Array, best: Array) -> Array:
+        drawn = jax.random.categorical(draw_key, jnp.log(draw) / settings.temperature, axis=1).astype(jnp.int32)
+        return jnp.where(greedy, best, drawn)
+
+    found = search.teach(game, evaluator, now, search_key, pick)
     games = games._replace(
-        now=after,
+        now=found.after,
         states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
         policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
         value=games.value.at[turn].set(found.value),
@@ -141,4 +142,4 @@ def _play_turn(
         turn=turn + 1,
         evaluations=found.evaluations,
     )
-    return games, jnp.sum(jax.vmap(game.over)(after), dtype=jnp.int32)
+    return games, jnp.sum(jax.vmap(game.over)(found.after), dtype=jnp.int32)

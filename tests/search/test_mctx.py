@@ -23,6 +23,10 @@ SIMS, C = 60, 1.5
 GAMES = ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "kalah:houses=3,seeds=2"]
 
 
+def play_the_best(draw, best):
+    return best
+
+
 def values_as_they_are(tree, node):
     """0 where a move was never tried. Below the root, mctx itself would try illegal moves where all others look bad."""
     illegal = tree.children_prior_logits[node] == jnp.finfo(jnp.float32).min
@@ -66,7 +70,7 @@ def test_gumbel_search_teaches_a_win_at_hand():
     states = jax.vmap(game.init)(jax.random.split(KEY, 16))
     for column in (3, 0, 3, 0, 3, 1):
         states = jax.vmap(game.step, (0, None))(states, jnp.int32(column))
-    lesson = jax.jit(functools.partial(Gumbel(16).teach, game))(zero_evaluator(game), states, KEY)
+    lesson = jax.jit(functools.partial(Gumbel(16).teach, game, pick=play_the_best))(zero_evaluator(game), states, KEY)
     np.testing.assert_allclose(np.sum(lesson.policy, axis=1), 1, rtol=1e-5)
     assert (np.asarray(lesson.best) == 3).all()
     assert (np.asarray(lesson.policy)[:, 3] > 0.3).all()
@@ -78,7 +82,7 @@ def test_gumbel_search_teaches_a_win_at_hand():
 def test_gumbel_search_never_plays_what_is_illegal():
     game = make_game("connect_four:rows=4,columns=4,length=3")
     states, evaluator = sample_states(game, 64, 2), scrambled_evaluator(game, 1)
-    lesson = jax.jit(functools.partial(Gumbel(8).teach, game))(evaluator, states, KEY)
+    lesson = jax.jit(functools.partial(Gumbel(8).teach, game, pick=play_the_best))(evaluator, states, KEY)
     _, count = jax.vmap(game.moves)(states)
     empty = np.arange(game.max_moves)[None] >= np.asarray(count)[:, None]
     assert empty.any()
@@ -91,4 +95,4 @@ def test_gumbel_search_refuses_dice():
         name, num_chance = "dice", 6
 
     with pytest.raises(BadInput, match="search=gumbel knows no dice, which dice has"):
-        Gumbel().teach(Dice(), None, None, KEY)
+        Gumbel().teach(Dice(), None, None, KEY, play_the_best)

@@ -93,7 +93,9 @@ def test_changes_go_over_the_recipe_and_the_recipe_over_the_defaults():
 def test_what_may_change_in_a_run_is_how_it_is_measured_and_saved():
     every = {name for fields in FIELDS.values() for name in fields}
     assert every > CHANGEABLE
-    assert {name for name in every if name.startswith(("rate_", "anchor_", "checkpoint", "keep_"))} == CHANGEABLE
+    assert {
+        name for name in every if name.startswith(("rate_", "anchor_", "climb_", "checkpoint", "keep_"))
+    } == CHANGEABLE
 
 
 def test_settle_decides_once_what_depends_on_the_machine():

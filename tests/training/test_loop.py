@@ -455,7 +455,7 @@ def test_resume_takes_the_algorithm_of_the_run_and_refuses_the_other(make_whole,
     for more, wrong in [
         (["--algo", "probs"], f"{whole} holds a run of alphazero, not of probs"),
         (["--recipe", "connect_four_quick"], "the recipe connect_four_quick is for probs, not alphazero"),
-        (["--set", "sims=5"], "(only: anchor_games, checkpoint_every, keep_checkpoints, rate_against, rate_every, "),
+        (["--set", "sims=5"], "(only: anchor_games, checkpoint_every, climb_by, climb_depth, climb_every, "),
     ]:
         assert main([*words, *more]) == 2
         out, err = capsys.readouterr()
@@ -608,7 +608,7 @@ def test_every_recipe_runs_at_toy_size(name, tmp_path):
     rated = recipe.game == "connect_four"  # Battles in larger games take long to compile, and are no part of a recipe.
     changes = {
         **TOY_SIZE[recipe.algorithm], "games": 8, "max_turns": 12, "iterations": 1, "rate_every": int(rated),
-        "rate_games": 4, "anchor_games": 4, "rate_against": "random",
+        "rate_games": 4, "anchor_games": 4, "rate_against": "random", "climb_every": 0,
     }  # fmt: skip
     some = 4 if recipe.settings.get("q_games") else 0
     if recipe.algorithm == "probs":

@@ -98,7 +98,7 @@ def test_games_are_legal_and_recorded_as_they_went(game):
 
 def test_what_is_recorded_is_what_the_search_finds_there():
     games, evaluations = searched(TIC_TAC_TOE)
-    teach = jax.jit(functools.partial(SEARCH.teach, TIC_TAC_TOE))
+    teach = jax.jit(functools.partial(SEARCH.teach, TIC_TAC_TOE, pick=lambda draw, best: best))
     asked = 0
     for turn in range(int(games.turn)):
         found = jax.device_get(teach(evaluator(TIC_TAC_TOE), one(games.states, turn), KEY))
@@ -133,13 +133,15 @@ def test_the_same_key_gives_the_same_games_and_new_weights_compile_nothing():
 class Same:
     """Rising shares for the moves; to play, the first."""
 
-    def teach(self, game, evaluator, states, key) -> Lesson:
+    def teach(self, game, evaluator, states, key, pick) -> Lesson:
         listed = listed_moves(game, states)[2]
         share = jnp.where(listed, jnp.arange(1, game.max_moves + 1, dtype=jnp.float32)[None], 0.0)
         share /= jnp.sum(share, axis=1, keepdims=True)
         best = jnp.zeros(listed.shape[0], jnp.int32)
         running = jnp.sum(~jax.vmap(game.over)(states), dtype=jnp.int32)
-        return Lesson(share, share, best, jnp.zeros(listed.shape[0], jnp.float32), running)
+        moves = jnp.take_along_axis(jax.vmap(game.moves)(states)[0], pick(share, best)[:, None], axis=1)[:, 0]
+        after = jax.vmap(game.step)(states, moves)
+        return Lesson(share, share, best, after, jnp.zeros(listed.shape[0], jnp.float32), running)
 
 
 def play_same(first=0, progress=lambda done: None, **changes):
