@@ -78,6 +78,43 @@ def draw_climbs(
         write_png(figure, Path(path))
 
 
+def draw_gates(
+    path: str | os.PathLike[str],
+    iterations: Sequence[int],
+    scores: Sequence[float],
+    intervals: Sequence[tuple[float, float]],
+    passed: Sequence[bool],
+    title: str,
+) -> None:
+    """Write a PNG: above, each net's score against the best before it, with its 95% interval; below, their sum.
+
+    Of the nets that passed, the differences in Elo are added up. Who beats its forerunner need not beat all that came
+    before, so the sum is a picture of progress and no rating. The file appears whole or not at all.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    share = np.clip(np.asarray(scores, float), 0.01, 0.99)
+    gained = np.where(np.asarray(passed, bool), 400 * np.log10(share / (1 - share)), 0.0)
+    low, high = np.asarray(intervals, float).reshape(-1, 2).T
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.0, 5.0), dpi=110, layout="constrained")
+        FigureCanvasAgg(figure)
+        above, below = figure.subplots(2, 1, sharex=True)
+        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        above.plot(iterations, scores, color=BLUE, marker="o", markersize=3.5, label="score against the one before")
+        above.vlines(iterations, low, high, color=BLUE, alpha=0.5, linewidth=1.0, label="95% interval")
+        above.axhline(0.5, color=GREY, linestyle=(0, (5, 3)), linewidth=0.9)
+        above.set_ylim(0, 1)
+        above.set_ylabel("score")
+        _legend_above(above)
+        below.plot(iterations, np.cumsum(gained), color=ORANGE, marker="o", markersize=3.5)
+        below.set_xlabel("iteration")
+        below.set_ylabel("Elo, added up")
+        write_png(figure, Path(path))
+
+
 def _draw_ratings(axes: Any, iterations: np.ndarray, elo: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     rated = ~np.isnan(elo)
     if rated.any():

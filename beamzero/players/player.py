@@ -12,9 +12,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.games import Game, State
+from beamzero.search.children import is_narrow
 from beamzero.search.cores import searches_at_once, side_by_side, to_host
 from beamzero.search.evaluator import Evaluator, Search, SearchResult
-from beamzero.search.packing import apply_in_chunks, pack
+from beamzero.search.packing import apply_in_chunks, apply_packed, pack
 
 _CHUNKS = 8
 """Of the rows of a batch: so many keys are drawn, and at most so many cores share the work."""
@@ -93,12 +94,16 @@ def _choose(
 ) -> Array:
     """int32 [B]: the moves of one of `parts` programs that share the rows, and zeros elsewhere.
 
-    The rows are shared by chunks, each with a random key of its own, so that moves do not depend on `parts`.
+    The rows are shared by chunks, each with a random key of its own, so that moves do not depend on `parts`. A GPU
+    takes them at once: in a battle half of the rows have the turn, so it does half of them or, where rules take long to
+    compile, always all.
     """
 
     def answer(states: State, number: Array) -> Array:
         return search(game, evaluator, states, jax.random.fold_in(key, number)).action
 
+    if parts == 1 and jax.default_backend() == "gpu":
+        return apply_packed(answer, states, turn, eighths=(4, 8) if is_narrow(game) else (8,))[0]
     places, count = pack(turn)
     chunk = max(1, -(-turn.shape[0] // _CHUNKS))
     return apply_in_chunks(answer, states, places, count, chunk, start=part, every=parts)[0]

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
-from beamzero.arena.plot import draw_climbs, draw_training
+from beamzero.arena.plot import draw_climbs, draw_gates, draw_training
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player
@@ -281,6 +281,7 @@ def draw_run(run: Run) -> None:
             f"{run.about['game']} by {title}, {records[-1]['iteration']} iterations",
         )
     _draw_climbs(run, records, f"{run.about['game']} by {title} against minimax")
+    _draw_gates(run, records, f"{run.about['game']} by {title}, each net against the best before")
 
 
 def _draw_climbs(run: Run, records: Sequence[dict[str, Any]], title: str) -> None:
@@ -296,5 +297,22 @@ def _draw_climbs(run: Run, records: Sequence[dict[str, Any]], title: str) -> Non
             [games for games, _ in climbs],
             [found["total"] for _, found in climbs],
             climbs[-1][1]["of"],
+            title,
+        )
+
+
+def _draw_gates(run: Run, records: Sequence[dict[str, Any]], title: str) -> None:
+    """How each net did against the best one before; nothing where they never met."""
+    gates = [record for record in records if "gate_score" in record]
+    if not gates:
+        return
+    path = run.folder / "gate.png"
+    with writing(str(path)):
+        draw_gates(
+            path,
+            [record["iteration"] for record in gates],
+            [record["gate_score"] for record in gates],
+            [record["gate_interval"] for record in gates],
+            [record["gate_passed"] for record in gates],
             title,
         )

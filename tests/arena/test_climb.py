@@ -22,7 +22,7 @@ def test_each_rung_is_a_battle_of_two_games_without_random_moves():
         alone = battle(GAME, player, opponent, games=2, random_plies=0, seed=3 + rung)
         assert climbed.scores[rung] == 2 * alone.score
     assert climbed.total == sum(climbed.scores) > 0
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert list(dict.fromkeys(told)) == [(0, 2), (1, 2), (2, 2)], "at least once a rung"
 
 
 def test_it_ends_where_both_games_are_lost():

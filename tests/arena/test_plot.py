@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.arena.plot import draw_climbs, draw_training, spread
+from beamzero.arena.plot import draw_climbs, draw_gates, draw_training, spread
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ANCHORS = {"random": 1000.0, "lookahead:1": 1300.0, "lookahead:2": 1310.0, "lookahead:3": 1320.0}
@@ -60,6 +60,22 @@ def test_climbs_are_points_against_games_below_a_dashed_line_at_the_most(tmp_pat
     assert curve.get_xydata().tolist() == [[50, 3.0], [100, 14.0], [150, 8.5]] and curve.get_linestyle() == "-"
     assert list(most.get_ydata()) == [14, 14] and most.get_linestyle() == "--"
     assert axes.get_xlim()[0] == 0 and axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 14
+
+
+def test_gates_add_up_what_the_nets_that_passed_gained(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr("beamzero.arena.plot.write_png", lambda figure, path: figures.append(figure))
+    gates = [(0.75, (0.6, 0.9), True), (0.4, (0.3, 0.5), False), (1.0, (0.9, 1.0), True)]
+    draw_gates(tmp_path / "gate.png", [1, 2, 3], *(list(column) for column in zip(*gates, strict=True)), "title")
+    above, below = figures[0].axes
+    assert above.lines[0].get_ydata().tolist() == [0.75, 0.4, 1.0]
+    first = 400 * np.log10(3)
+    np.testing.assert_allclose(below.lines[0].get_ydata(), [first, first, first + 400 * np.log10(99)])
+
+
+def test_gates_are_drawn_whole(tmp_path):
+    draw_gates(tmp_path / "gate.png", [1], [0.5], [(0.4, 0.6)], [True], "title")
+    assert (tmp_path / "gate.png").read_bytes().startswith(PNG)
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=10).map(sorted))

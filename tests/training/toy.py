@@ -16,10 +16,11 @@ from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.metrics import read_metrics
 from beamzero.runs.run import Run
 from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.config import make_settings
+from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
 from beamzero.training.report import QUIET, Report
+from beamzero.training.settings import AlphaZeroSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 GAME = "tic_tac_toe"
@@ -32,6 +33,7 @@ _EVERY_RUN: dict[str, Any] = {
     "rate_against": "random lookahead:1",
     "anchor_games": 8,
 }
+_QUICK = find_recipe("tic_tac_toe_alphazero_quick").settings  # which the command line takes where nothing else is said
 TOYS: dict[str, dict[str, Any]] = {
     "probs": {
         **_EVERY_RUN,
@@ -42,7 +44,15 @@ TOYS: dict[str, dict[str, Any]] = {
         "value_batch_size": 32,
         "q_batch_size": 32,
     },
-    "alphazero": {**_EVERY_RUN, "window": 150, "sims": 4, "net": NET, "batch_size": 16, "batches": 4},
+    "alphazero": {
+        **{name: getattr(AlphaZeroSettings, name) for name in _QUICK},
+        **_EVERY_RUN,
+        "window": 150,
+        "sims": 4,
+        "net": NET,
+        "batch_size": 16,
+        "batches": 4,
+    },
 }
 """Small settings for each algorithm."""
 SETTINGS = TOYS["probs"]
