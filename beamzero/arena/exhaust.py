@@ -1,7 +1,8 @@
 """An agent against every reply there is: for small games the proof that it never loses, or the line in which it does.
 
 Where the agent may choose between several moves (those with the highest probability), all of them are followed too, so
-that the answer does not depend on luck. Positions that are reached in several ways are looked at once.
+that the answer does not depend on luck. An agent whose thinking itself depends on luck or on the clock is refused:
+nothing can be proven of it. Positions that are reached in several ways are looked at once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.players import Player
+from beamzero.players import Player, SearchPlayer
+from beamzero.players.book import BookPlayer
+from beamzero.search.rollouts import RandomGames
 
 _ROWS = 256
 """Positions that are looked at together."""
@@ -51,6 +54,8 @@ def exhaust(
 
     BadInput where more than `most` positions can be met. `progress` is told how many were.
     """
+    if not is_repeatable(player):
+        raise BadInput(f"{player.name} thinks by chance or by the clock, so that nothing can be proven of it")
     key = jax.random.key(seed)
     level = jax.tree.map(lambda x: np.asarray(x)[None], game.init(key))
     origins: list[list[tuple[int, int]]] = [[(-1, -1)]]  # of each ply's positions: the one before, and the move
@@ -78,13 +83,20 @@ def exhaust(
                 if result < 0 and lost is None:
                     lost = _line(origins, first + int(row))
             progress(met + len(children))
+            if met + len(children) > most:
+                raise BadInput(f"{game.spec} is too large: the agent can meet more than {most:,} positions")
         met += len(children)
-        if met > most:
-            raise BadInput(f"{game.spec} is too large: the agent can meet more than {most:,} positions")
         origins.append(found)
         level = jax.tree.map(lambda *leaves: np.stack(leaves), *children) if children else level
     line = None if lost is None else _names(game, game.init(key), lost)
     return Exhausted(side, met, tally[1], tally[0], tally[-1], line)
+
+
+def is_repeatable(player: Player) -> bool:
+    """Whether it finds the same probabilities for the same position each time."""
+    if isinstance(player, BookPlayer):
+        return is_repeatable(player.player)
+    return isinstance(player, SearchPlayer) and not isinstance(player.search, RandomGames)
 
 
 class _Looked(NamedTuple):

@@ -13,13 +13,14 @@ from beamzero.arena.plot import LOSS_STYLES, STYLE, write_png
 
 def draw_comparison(
     path: str | os.PathLike[str],
-    curves: Mapping[str, Sequence[Sequence[tuple[float, float]]]],
+    curves: Mapping[str, Sequence[Sequence[tuple[float, float, bool]]]],
     spent: str,
     title: str,
 ) -> None:
-    """Write a PNG. `curves` has for each name one run a seed, each a list of (spent, Elo), all of the same length.
+    """Write a PNG. `curves` has for each name one run a seed, all of the same length: lists of (spent, Elo, is_bound).
 
-    A line goes through the means over the seeds, and a band from the lowest to the highest seed.
+    A line goes through the means over the seeds, and a band from the lowest to the highest seed. Where an agent has
+    only a bound, having lost or won no game, its mark is hollow.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -32,12 +33,13 @@ def draw_comparison(
         figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
         for number, (name, runs) in enumerate(curves.items()):
             colour, line = LOSS_STYLES[number % len(LOSS_STYLES)]
-            points = np.asarray(runs, float)  # [seeds, points, 2]
-            where, strength = points[:, :, 0].mean(axis=0), points[:, :, 1]
-            axes.plot(
-                where, strength.mean(axis=0), color=colour, linestyle=line, marker="o", markersize=3.5, label=name
-            )
+            points = np.asarray(runs, float)  # [seeds, points, 3]
+            where, strength, bound = points[:, :, 0].mean(axis=0), points[:, :, 1], points[:, :, 2].any(axis=0)
+            axes.plot(where, strength.mean(axis=0), line, color=colour, marker="o", markersize=3.5, label=name)
             axes.fill_between(where, strength.min(axis=0), strength.max(axis=0), color=colour, alpha=0.2, linewidth=0)
+            axes.plot(
+                where[bound], strength.mean(axis=0)[bound], "o", color=colour, markersize=7, markerfacecolor="white"
+            )
         seeds = len(next(iter(curves.values())))
         axes.set_xlabel(spent)
         axes.set_ylabel(f"Elo, mean and range of {seeds} seed{'s' if seeds > 1 else ''}")

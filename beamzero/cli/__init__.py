@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
-            return _fail("not enough memory: use fewer games, a smaller search_batch, expand, hash or net", 1)
+            smaller = "search_batch, expand, sims, window, hash or net"
+            return _fail(f"not enough memory: use fewer games, or a smaller {smaller}", 1)
         if isinstance(error, _ClickException):
             message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
             return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)

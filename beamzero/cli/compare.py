@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,11 +12,11 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.plot_comparison import draw_comparison
-from beamzero.cli.common import AsJson, GameName, out, print_json, progress_bar
+from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json
 from beamzero.games import make_game
 from beamzero.runs.files import writing
-from beamzero.training.compare import Comparison, Finished, compare
+from beamzero.training.compare import Comparison, Finished, Point, compare
 from beamzero.training.config import find_recipe
 
 
@@ -70,11 +71,15 @@ def compare_command(
         play_evaluations=play_evaluations,
     )
     folder = folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}")
-    with progress_bar("comparing") as update:
-        finished = compare(comparison, folder, lambda name, done, total: update(name, done, total))
+    try:
+        with progress_bar("comparing") as update:
+            finished = compare(comparison, folder, lambda name, done, total: update(name, done, total))
+    except KeyboardInterrupt:
+        err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True, markup=False)
+        raise
     picture = folder / "compare.png"
     curves = {
-        name: [[(getattr(point, budget), point.strength) for point in run] for run in runs]
+        name: [[(getattr(point, budget), point.strength, bool(point.bound)) for point in run] for run in runs]
         for name, runs in finished.points.items()
     }
     with writing(str(picture)):
@@ -93,7 +98,7 @@ def _as_json(comparison: Comparison, finished: Finished, folder: Path) -> dict[s
             name: {
                 "parameters": finished.parameters[name],
                 "seeds": [run[-1]._asdict() for run in runs],
-                "elo": float(np.mean([run[-1].strength for run in runs])),
+                "elo": _mean_elo([run[-1] for run in runs]),
             }
             for name, runs in finished.points.items()
         },
@@ -101,24 +106,39 @@ def _as_json(comparison: Comparison, finished: Finished, folder: Path) -> dict[s
     }  # fmt: skip
 
 
+def _mean_elo(points: Sequence[Point]) -> float | None:
+    """None where one of the agents has only a bound."""
+    return None if any(point.bound for point in points) else float(np.mean([point.strength for point in points]))
+
+
 def _show(comparison: Comparison, finished: Finished) -> None:
-    table = Table(box=None, header_style="bold")
-    for title in ("recipe", "parameters", "games", "evaluations", "seconds", "Elo, mean", "by seed"):
-        table.add_column(
-            title, justify="left" if title in ("recipe", "by seed") else "right", no_wrap=title == "recipe"
-        )
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("recipe", "weights", "games", "looks", "seconds", "Elo", "by seed"):
+        is_text = title in ("recipe", "by seed")
+        table.add_column(title, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
     for name, runs in finished.points.items():
         last = [run[-1] for run in runs]
-        means = [
-            f"{np.mean([getattr(point, key) for point in last]):,.0f}" for key in ("games", "evaluations", "seconds")
-        ]
-        strengths = [point.strength for point in last]
-        each = ", ".join(f"{strength:.0f}" for strength in strengths)
-        table.add_row(name, f"{finished.parameters[name]:,}", *means, f"{np.mean(strengths):.0f}", each)
+        games, looks, seconds = (
+            float(np.mean([getattr(point, key) for point in last])) for key in ("games", "evaluations", "seconds")
+        )
+        mean, each = _mean_elo(last), ", ".join(f"{point.bound}{point.strength:.0f}" for point in last)
+        table.add_row(
+            name, _short(finished.parameters[name]), _short(games), _short(looks), f"{seconds:.1f}",
+            "-" if mean is None else f"{mean:.0f}", each,
+        )  # fmt: skip
     out.print(table)
+    out.print("weights: what the nets learn; looks: evaluations; > and <: lost or won no game, so a bound", style="dim")
     if finished.battles:
         out.print("\nagainst each other, score of the first-named:")
     for played in finished.battles:
         low, high = played.interval
         who = f"{played.agents[0]} v {played.agents[1]}, {played.games} games"
         out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True, markup=False)
+
+
+def _short(number: float) -> str:
+    """Three digits or so: 12.3M."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
+        if number >= unit:
+            return f"{number / unit:.3g}{letter}"
+    return f"{number:.0f}"

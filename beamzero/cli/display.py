@@ -17,7 +17,7 @@ from beamzero.cli.common import err
 from beamzero.cli.lists import elo_text
 from beamzero.training.report import Report, losses
 
-_COUNTS = {"searched": "searched states", "simulations": "simulations", "evaluations": "evaluations"}
+_COUNTS = {"searched": "searched states", "evaluations": "evaluations"}
 """What searches count in a record, and what people read."""
 
 _FIRST_TIME = "compiling (only the first time)"

@@ -55,11 +55,13 @@ def agents(json: AsJson = False) -> None:
     kinds = {
         "random": "any legal move",
         "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
-        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move; no net",
+        "minimax:D": "every line of D plies, with the game's own evaluation; by=FEATURE, by=nothing",
+        "alphabeta:D": "the same moves sooner, with deepening, a table and quiescence; also seconds=S, nodes=N",
+        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S",
         "probs:PATH": "a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent",
         "probs:PATH,expand=N": "the same with a beam search of N expansions at play; also depth=M, strict=true",
         "alphazero:PATH": "an agent trained by AlphaZero, one look at the net",
-        "alphazero:PATH,sims=N": "the same with a tree search of N simulations a move",
+        "alphazero:PATH,sims=N": "the same with a tree search of N simulations a move; also seconds=S",
         "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
         "human": "you, in beamzero play",
     }
@@ -92,7 +94,7 @@ def recipes(
         )
     table = Table(box=None, header_style="bold")
     for title in ("recipe", "game", "algorithm", "what it is"):
-        table.add_column(title)
+        table.add_column(title, no_wrap=title == "recipe")
     for recipe in found.values():
         table.add_row(recipe.name, recipe.game, recipe.algorithm, recipe.about)
     out.print(table)

@@ -55,7 +55,8 @@ class ClockedTree(Player):
         tree = self._start(states, start_key)
         end = time.perf_counter() + self.seconds
         budget = 1
-        while int(tree.done) < self.search.sims and time.perf_counter() < end:
+        # One simulation at least, however short the time: without any there is nothing to choose by.
+        while int(tree.done) < 1 or (int(tree.done) < self.search.sims and time.perf_counter() < end):
             began = time.perf_counter()
             tree = jax.block_until_ready(_advance(self.game, self.search, evaluator, tree, jnp.int32(budget)))
             each = (time.perf_counter() - began) / budget

@@ -88,11 +88,18 @@ class Run:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Be the only process that trains in this folder. The lock goes with the process, however that ends."""
-        with contextlib.ExitStack() as stack:
-            with writing(f"the lock of {self.folder}", otherwise=BadInput):
-                file = stack.enter_context(open(self.folder / "lock", "a+"))
-                _take(file.fileno(), self.folder)
+        with only_one(self.folder):
             yield
+
+
+@contextlib.contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Be the only process that works in a folder; BadInput where there is another. The lock goes with the process."""
+    with contextlib.ExitStack() as stack:
+        with writing(f"the lock of {folder}", otherwise=BadInput):
+            file = stack.enter_context(open(folder / "lock", "a+"))
+            _take(file.fileno(), folder)
+        yield
 
 
 def _take(descriptor: int, folder: Path) -> None:

@@ -16,7 +16,8 @@ side needs no special case.
 
 Dice. Where chance decides, a node's slots hold the outcomes, and its sums are for side 0. The outcome is taken that
 lags most behind its probability, so that visits follow the probabilities as closely as whole numbers can. A simulation
-that meets a new event goes on to one outcome of it, since evaluators know decisions only: it adds both nodes.
+that meets a new event goes on to one outcome of it, since evaluators know decisions only: it adds both nodes. Dice must
+not lead straight to other dice.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from beamzero.search.teaching import Lesson, Pick
 _Carry = TypeVar("_Carry")
 
 MOST_SIMULATIONS = 100_000
+_MOST_C = 1e3
 
 _PRIOR, _VISITS, _TOTAL, _CHILD = range(4)
 """The rows of `Tree.edges`."""
@@ -99,8 +101,10 @@ class MCTS:
     def __post_init__(self) -> None:
         if not 1 <= self.sims <= MOST_SIMULATIONS:
             raise BadInput(f"sims is {self.sims}, but a search does 1 to {MOST_SIMULATIONS} simulations")
-        if not self.c >= 0:
-            raise BadInput(f"c is {self.c:g}, but must be 0 or more")
+        if not 0 <= self.c <= _MOST_C:
+            raise BadInput(f"c is {self.c:g}, but must be 0 to {_MOST_C:g}")
+        if not -1 <= self.unvisited <= 1:
+            raise BadInput(f"unvisited is {self.unvisited:g}, but must be -1 to 1")
         if not 0 <= self.noise <= 1:
             raise BadInput(f"noise is {self.noise:g}, but must be 0 to 1")
         if not self.alpha > 0:
@@ -112,6 +116,13 @@ class MCTS:
         return self.result(game, self.advance(game, evaluator, tree, self.sims), key)
 
     # --- growing ---------------------------------------------------------------------------------------------------
+
+    def bytes_per_root(self, game: Game) -> int:
+        """About how much memory the tree of one root takes."""
+        tree = jax.eval_shape(
+            lambda key: self.start(game, jax.vmap(game.init)(key[None]), key), jax.eval_shape(jax.random.key, 0)
+        )
+        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree) if leaf.ndim)
 
     def start(self, game: Game, states: State, key: Array) -> Tree:
         """Empty trees, each with its root's state in the first place; the key draws the noise."""

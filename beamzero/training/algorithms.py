@@ -48,6 +48,9 @@ class Algorithm(Protocol):
     def player(self, state: Any) -> Player:
         """The agent of a state, as it is rated."""
 
+    def bytes_needed(self) -> int:
+        """At least so much memory: what the searches that run at once take, and what is remembered."""
+
     def iterate(
         self, state: Any, iteration: int, key: Array, report: Phase, share: float | None = None
     ) -> tuple[Any, dict[str, Any]]:

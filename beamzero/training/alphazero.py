@@ -15,7 +15,7 @@ from beamzero.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
-from beamzero.search.cores import side_by_side
+from beamzero.search.cores import searches_at_once, side_by_side
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.gumbel import Gumbel
 from beamzero.search.mcts import MCTS
@@ -71,6 +71,14 @@ class AlphaZero:
         """The agent, as it is rated."""
         search = self._puct(self.settings.rate_sims) if self.settings.rate_sims else Likeliest()
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
+
+    def bytes_needed(self) -> int:
+        """The trees of the games that are played at once, and the window."""
+        settings = self.settings
+        window = jax.eval_shape(functools.partial(empty_window, self.game, settings.window))
+        at_once = self._lane.games * min(settings.lanes, searches_at_once())
+        trees = at_once * self._puct(settings.sims).bytes_per_root(self.game)
+        return trees + sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(window))
 
     def iterate(
         self, state: AlphaZeroState, iteration: int, key: Array, report: Phase, share: float | None = None

@@ -27,8 +27,10 @@ from beamzero.nets import count_parameters
 from beamzero.players import Player, make_player
 from beamzero.players.trained import Trained
 from beamzero.runs.files import write_atomically, writing
+from beamzero.runs.run import only_one
+from beamzero.search.mcts import MOST_SIMULATIONS
 from beamzero.search.simple import mean_moves
-from beamzero.spec import quote
+from beamzero.spec import field_types, quote
 from beamzero.training.algorithms import ALGORITHMS, Algorithm
 from beamzero.training.config import Recipe, make_settings, settle
 from beamzero.training.order import make_opponents
@@ -36,8 +38,17 @@ from beamzero.training.report import Phase
 
 BUDGETS = ("evaluations", "seconds")
 
-_LEAST = {"amount": 1, "seeds": 1, "points": 1, "rate_games": 2, "battle_games": 0, "play_evaluations": 1}
+_RANGES: dict[str, tuple[float, float]] = {
+    "amount": (1, 1e15),
+    "seeds": (1, 1000),
+    "points": (1, 1000),
+    "rate_games": (2, 10**6),
+    "battle_games": (0, 10**6),
+    "play_evaluations": (1, MOST_SIMULATIONS),
+}
 _EVEN = ("rate_games", "battle_games")
+_AFTERWARDS = ("battle_games", "play_evaluations")
+"""What may be changed when a comparison goes on: no training depends on it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,9 +76,9 @@ class Comparison:
         names = [recipe.name for recipe in self.recipes]
         if len(names) < 2 or len(set(names)) < len(names):
             raise BadInput(f"two recipes or more can be compared, and none twice, but these are: {' '.join(names)}")
-        for name, least in _LEAST.items():
-            if not getattr(self, name) >= least:
-                raise BadInput(f"{name} is {getattr(self, name):g}, but must be {least} or more")
+        for name, (low, high) in _RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise BadInput(f"{name} is {getattr(self, name):g}, but must be {low:g} to {high:g}")
         for name in _EVEN:
             if getattr(self, name) % 2:
                 raise BadInput(f"{name} is {getattr(self, name)}, but must be even: openings are played twice")
@@ -76,8 +87,13 @@ class Comparison:
                 raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {self.game.spec}")
 
     def algorithm(self, recipe: Recipe) -> Algorithm:
-        """The algorithm of a recipe, with the opponents that all have in common."""
-        settings = make_settings(recipe, {"rate_against": self.rate_against})
+        """The algorithm of a recipe; rated by one look against the opponents that all have in common, and no gate.
+
+        A gate's games would be evaluations that nobody counts.
+        """
+        alike = {"rate_against": self.rate_against, "rate_sims": 0, "gate_games": 0}
+        kind = ALGORITHMS[recipe.algorithm].settings
+        settings = make_settings(recipe, {name: value for name, value in alike.items() if name in field_types(kind)})
         return ALGORITHMS[recipe.algorithm].algorithm(self.game, settle(settings, self.game))
 
     def terms(self) -> dict[str, Any]:
@@ -106,6 +122,11 @@ class Point(NamedTuple):
         """Its Elo, or the bound that is known."""
         return next((x for x in (self.elo, self.low, self.high) if x is not None), float("nan"))
 
+    @property
+    def bound(self) -> str:
+        """What its strength is: "" an Elo, ">" a lower bound, since it lost no game, "<" an upper one."""
+        return "" if self.elo is not None else ">" if self.low is not None else "<"
+
 
 class Finished(NamedTuple):
     """What came of a comparison."""
@@ -123,17 +144,19 @@ def compare(comparison: Comparison, folder: Path, report: Phase) -> Finished:
     algorithms = {recipe.name: comparison.algorithm(recipe) for recipe in comparison.recipes}
     opponents = make_opponents(next(iter(algorithms.values())).settings, comparison.game)
     _open(comparison, folder)
-    trainer = _Trainer(comparison, folder, opponents, report)
-    points = {
-        recipe.name: [trainer.points(recipe, algorithms[recipe.name], seed) for seed in range(comparison.seeds)]
-        for recipe in comparison.recipes
-    }
-    finished = Finished(
-        points,
-        {name: _parameters(algorithm) for name, algorithm in algorithms.items()},
-        _battles(comparison, folder, report),
-    )
-    _write_csv(folder / "compare.csv", finished)
+    with only_one(folder):
+        trainer = _Trainer(comparison, folder, opponents, report)
+        points: dict[str, list[list[Point]]] = {recipe.name: [] for recipe in comparison.recipes}
+        # The recipes take turns, so that a machine that is busier later on is so for all of them.
+        for seed in range(comparison.seeds):
+            for recipe in comparison.recipes:
+                points[recipe.name].append(trainer.points(recipe, algorithms[recipe.name], seed))
+        finished = Finished(
+            points,
+            {name: _parameters(algorithm) for name, algorithm in algorithms.items()},
+            _battles(comparison, folder, report),
+        )
+        _write_csv(folder / "compare.csv", finished)
     return finished
 
 
@@ -144,7 +167,7 @@ def _open(comparison: Comparison, folder: Path) -> None:
     if path.exists():
         try:
             before = json.loads(path.read_text())
-            changed = sorted(key for key in terms if before.get(key) != terms[key])
+            changed = sorted(key for key in terms if before.get(key) != terms[key] and key not in _AFTERWARDS)
         except (ValueError, AttributeError):
             raise BadInput(f"{path} is damaged: give another folder") from None
         if changed:
@@ -168,14 +191,18 @@ class _Trainer:
     def points(self, recipe: Recipe, algorithm: Algorithm, seed: int) -> list[Point]:
         """Those of one training: out of its file, where it is finished."""
         path = self.folder / f"{recipe.name}-{seed}.json"
-        if not path.exists():
+        if not path.exists() or not _agent_path(self.folder, recipe, seed).exists():
             points = self._train(recipe, algorithm, seed)
             with writing(str(path)):
                 write_atomically(path, json.dumps([point._asdict() for point in points], indent=1))
         try:
-            return [Point(**row) for row in json.loads(path.read_text())]
+            points = [Point(**row) for row in json.loads(path.read_text())]
+            whole = len(points) == self.comparison.points and all(map(_is_whole, points))
         except (ValueError, TypeError):
-            raise BadInput(f"{path} is damaged: remove it, and this training is done again") from None
+            whole = False
+        if not whole:
+            raise BadInput(f"{path} is damaged: remove it, and this training is done again")
+        return points
 
     def _train(self, recipe: Recipe, algorithm: Algorithm, seed: int) -> list[Point]:
         """From scratch to the end of the budget; the agent is written to a file."""
@@ -224,6 +251,14 @@ class _Trainer:
             lambda _, done, total: told("rating", done, total),
         )  # fmt: skip
         return rating.elo, rating.low, rating.high, {name: played.score for name, played in battles.items()}
+
+
+def _is_whole(point: Point) -> bool:
+    """Whether what a file says is a point."""
+    spent = (point.iteration, point.games, point.evaluations, point.seconds)
+    known = [x for x in (point.elo, point.low, point.high) if x is not None]
+    numbers = [*spent, *known, *(point.scores.values() if isinstance(point.scores, dict) else [None])]
+    return all(isinstance(number, (int, float)) for number in numbers)
 
 
 def _agent_path(folder: Path, recipe: Recipe, seed: int) -> Path:

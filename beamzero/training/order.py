@@ -17,8 +17,10 @@ from beamzero.nets import Net, make_net
 from beamzero.players import Player, make_player
 from beamzero.players.trained import AGENT_NETS, load_trained, open_trained_run, put, restore_agent
 from beamzero.runs.run import Run
+from beamzero.search.cores import memory_bytes
 from beamzero.spec import field_types
 from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.alphazero import AlphaZero
 from beamzero.training.config import Recipe, choose_algorithm, make_settings, settle
 from beamzero.training.fit import new_learner
 from beamzero.training.report import QUIET, Report
@@ -54,6 +56,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
     make_rungs(settings, game)
+    _check_memory(algorithm)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
         load_start(order.start_from, name, algorithm, fresh, QUIET)
@@ -97,6 +100,17 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     make_opponents(settings, game)
     make_rungs(settings, game)
     return run, ALGORITHMS[name].algorithm(game, settings), about["seed"]
+
+
+def _check_memory(algorithm: Algorithm) -> None:
+    """BadInput where the search trees and the window cannot fit, before a machine is brought to its knees."""
+    needed, most = algorithm.bytes_needed(), memory_bytes()
+    if needed > most:
+        settings = "games, sims and window" if isinstance(algorithm, AlphaZero) else "search_batch and expand"
+        raise BadInput(
+            f"this run would need {needed / 2**30:,.0f} GB at least, but there are {most / 2**30:,.0f}: use smaller"
+            f" {settings}"
+        )
 
 
 def make_opponents(settings: RunSettings, game: Game) -> list[Player]:
@@ -145,3 +159,9 @@ def _check_start(where: str, info: Mapping[str, Any], name: str, algorithm: Algo
         theirs, mine = info["settings"][place.setting], getattr(algorithm.settings, place.setting)
         if Net(game, make_net(theirs), place.head).shapes() != Net(game, make_net(mine), place.head).shapes():
             raise BadInput(f"{where} has the {place.setting} {theirs}, which is not the one of this run, {mine}")
+    theirs, mine = info["settings"].get("window"), getattr(algorithm.settings, "window", None)
+    if Path(where).is_dir() and theirs != mine:
+        raise BadInput(
+            f"{where} remembers {theirs} states, and this run {mine}: set window={theirs}, or start from its agent"
+            " alone, which beamzero export writes"
+        )

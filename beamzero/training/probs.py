@@ -15,6 +15,7 @@ from beamzero.games import Game
 from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
 from beamzero.search.beam import BeamSearch
+from beamzero.search.cores import searches_at_once
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.simple import OneLook
 from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
@@ -74,6 +75,10 @@ class Probs:
     def player(self, state: ProbsState) -> Player:
         """The agent: one look at Q."""
         return SearchPlayer("probs", self.game, OneLook(), self.evaluator(state))
+
+    def bytes_needed(self) -> int:
+        """The trees of the searches that run at once."""
+        return self._search_batch * searches_at_once() * self._search.bytes_per_root(self.game)
 
     def iterate(
         self, state: ProbsState, iteration: int, key: Array, report: Phase, share: float | None = None

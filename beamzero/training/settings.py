@@ -177,7 +177,7 @@ class AlphaZeroSettings(RunSettings):
     """States remembered over iterations; the oldest are overwritten."""
 
     search: str = "puct"
-    """How self-play searches: puct, or gumbel (through mctx; only training uses it)."""
+    """How self-play searches: puct, or gumbel (through mctx; only training uses it, and it has no c and no noise)."""
     sims: int = 100
     """Simulations of the search for each move."""
     c: float = 1.5

@@ -75,6 +75,7 @@ def test_a_text_names_a_search_and_c_is_what_the_agent_was_trained_with(agents, 
     ("text", "search"),
     [
         ("mcts:seconds=0.02", MCTS(ROOM, uct=True, c=1.0)),
+        ("mcts:seconds=1e-9", MCTS(ROOM, uct=True, c=1.0)),
         ("mcts:seconds=60,sims=40", MCTS(40, uct=True, c=1.0)),
         ("alphazero:FILE,seconds=0.02", MCTS(ROOM, c=2.5, unvisited=-0.5)),
     ],
@@ -90,6 +91,11 @@ def test_a_time_names_a_search_that_ends_by_the_clock_or_when_its_tree_is_full(a
     assert [x.shape[0] for x in thought] == [2] * len(thought)
     np.testing.assert_allclose(np.sum(thought.policy, axis=1), 1, rtol=1e-5)
     assert result.action.shape == (1,)
+
+
+def test_however_short_the_time_an_analysis_has_a_legal_move():
+    analysis = analyse(TIC_TAC_TOE, make_player("mcts:seconds=1e-9", TIC_TAC_TOE), play_moves(TIC_TAC_TOE, "a1"), KEY)
+    assert analysis.best == analysis.line[0] != "a1" and len(analysis.moves) == 8
 
 
 def test_one_look_is_the_likeliest_legal_move_of_the_net(agents):
@@ -137,7 +143,7 @@ def test_an_analysis_shows_the_tree_the_line_is_legal_and_starts_with_the_best_m
         ("mcts:sims=0", "mcts:sims=0: sims is 0, but a search does 1 to 100000 simulations"),
         ("mcts:sims=many", "sims is 'many', but must be a whole number"),
         ("mcts:seconds=0", "mcts:seconds=0: seconds is 0, but must be more than 0, at most 3600"),
-        ("mcts:sims=9,c=-1", "mcts:sims=9,c=-1: c is -1, but must be 0 or more"),
+        ("mcts:sims=9,c=-1", "mcts:sims=9,c=-1: c is -1, but must be 0 to 1000"),
         ("mcts:sims=9,depth=3", "has no option 'depth'"),
         ("alphazero", "alphazero needs an agent, such as alphazero:runs/connect_four or alphazero:agent.safetensors"),
         ("alphazero:nowhere,sims=0", "alphazero:nowhere,sims=0: sims is 0, but a search does 1 to 100000 simulations"),

@@ -134,7 +134,9 @@ def test_noise_changes_the_priors_of_the_root_alone():
     ("options", "message"),
     [
         ({"sims": 0}, "sims is 0, but a search does 1 to 100000 simulations"),
-        ({"c": -1.0}, "c is -1, but must be 0 or more"),
+        ({"c": -1.0}, "c is -1, but must be 0 to 1000"),
+        ({"c": float("inf")}, "c is inf, but must be 0 to 1000"),
+        ({"unvisited": 2.0}, "unvisited is 2, but must be -1 to 1"),
         ({"noise": 1.5}, "noise is 1.5, but must be 0 to 1"),
         ({"alpha": 0.0}, "alpha is 0, but must be more than 0"),
     ],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
+import shutil
 
 import jax
 import pytest
@@ -13,7 +15,7 @@ from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from beamzero.search.simple import mean_moves
 from beamzero.training.alphazero import AlphaZero
-from beamzero.training.compare import Comparison, compare
+from beamzero.training.compare import Comparison, Point, compare
 from beamzero.training.config import Recipe
 from beamzero.training.probs import Probs
 from tests.training.toy import GAME, TOYS
@@ -175,22 +177,65 @@ def test_another_comparison_is_not_mixed_with_the_one_that_is_there(finished, tm
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.parametrize("text", ["[{", "[]", '[{"elo": "x"}]'])
 @pytest.mark.parametrize(("file", "message"), [("compare.json", "give another folder"), ("toy_probs-0.json", "remove")])
-def test_damaged_files_are_named(file, message, tmp_path):
+def test_damaged_files_are_named(file, message, text, tmp_path):
     wanted = comparison()
     (tmp_path / "compare.json").write_text(json.dumps(wanted.terms()))
-    (tmp_path / file).write_text("[{")
+    (tmp_path / "toy_probs-0.safetensors").write_text("")
+    (tmp_path / file).write_text(text)
     with pytest.raises(BadInput, match=f"{file} is damaged: {message}"):
         compare(wanted, tmp_path, lambda name, done, total: None)
+
+
+def test_a_number_that_is_a_text_is_damage_too(finished, tmp_path):
+    folder, *_ = finished
+    there = tmp_path / "there"
+    shutil.copytree(folder, there)
+    path = there / "toy_probs-0.json"
+    path.write_text(path.read_text().replace('"games": ', '"games": "many", "seconds": ', 1))
+    with pytest.raises(BadInput, match=r"toy_probs-0\.json is damaged: remove it"):
+        compare(comparison(), there, lambda name, done, total: None)
+
+
+def test_battles_may_change_when_it_goes_on_and_nobody_trains_again(finished, monkeypatch, tmp_path):
+    folder, *_ = finished
+    there = tmp_path / "there"
+    shutil.copytree(folder, there)
+
+    def never(self, *_):
+        raise AssertionError("all is finished")
+
+    for kind in (Probs, AlphaZero):
+        monkeypatch.setattr(kind, "iterate", never)
+    again = compare(comparison(battle_games=2, play_evaluations=20), there, lambda name, done, total: None)
+    assert [played.games for played in again.battles] == [2] * 4 and "sims=20" in again.battles[-1].agents[1]
+
+
+def test_everybody_is_rated_by_one_look_and_plays_no_gate():
+    greedy = RECIPES[1].settings | {"rate_sims": 25, "gate_games": 10}
+    recipes = (RECIPES[0], dataclasses.replace(RECIPES[1], settings=greedy))
+    chosen = Comparison(make_game(GAME), recipes).algorithm(recipes[1]).settings
+    assert (chosen.rate_sims, chosen.gate_games) == (0, 0)
+
+
+def test_a_bound_is_no_number():
+    point = Point("a", 0, 1, 1, 1, 1.0, 1200.0, 1100.0, 1300.0, {})
+    assert (point.strength, point.bound) == (1200.0, "")
+    assert (point._replace(elo=None).strength, point._replace(elo=None).bound) == (1100.0, ">")
+    assert point._replace(elo=None, low=None).bound == "<"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"budget": "coffee"}, "the budget is 'coffee', but must be evaluations or seconds"),
-        ({"amount": 0}, "amount is 0, but must be 1 or more"),
-        ({"amount": float("nan")}, "amount is nan, but must be 1 or more"),
-        ({"seeds": 0}, "seeds is 0, but must be 1 or more"),
+        ({"amount": 0}, "amount is 0, but must be 1 to 1e.15"),
+        ({"amount": float("nan")}, "amount is nan, but must be 1 to 1e.15"),
+        ({"amount": float("inf")}, "amount is inf, but must be 1 to 1e.15"),
+        ({"seeds": 0}, "seeds is 0, but must be 1 to 1000"),
+        ({"points": 10**10}, "points is 1e.10, but must be 1 to 1000"),
+        ({"play_evaluations": 10**6}, "play_evaluations is 1e.06, but must be 1 to 100000"),
         ({"rate_games": 5}, "rate_games is 5, but must be even"),
     ],
 )
