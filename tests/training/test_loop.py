@@ -376,7 +376,10 @@ def test_a_full_disk_ends_the_run_in_one_line_and_it_can_go_on_later(whole, tmp_
     process = start(command(folder, "--resume", "--iterations", "6"), largest_file=limit)
     out, err = process.communicate()
     assert (process.returncode, out) == (1, ""), err
-    *others, last = err.splitlines()
+    lines_said = err.splitlines()
+    # Orbax's own threads now and then complain of a closed event loop when the process ends, after our line.
+    where = next(i for i, line in enumerate(lines_said) if line.startswith("beamzero: "))
+    others, last = lines_said[:where], lines_said[where]
     place = {"checkpoint": "checkpoint 5 in", "metrics": "metrics.jsonl", "plot": "plot.png"}[what]
     assert last.startswith("beamzero: the disk is full: could not write ") and place in last
     assert all(line.startswith(("tic_tac_toe by PROBS", "    ")) for line in others), err
