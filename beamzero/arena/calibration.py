@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from beamzero.arena.intervals import Interval
-from beamzero.arena.plot import BLUE, GREY, STYLE
+from beamzero.arena.plot import BLUE, GREY, new_figure
 from beamzero.errors import BadInput
 from beamzero.runs.files import write_atomically, writing
 
@@ -85,18 +85,11 @@ def draw_calibration(path: str | os.PathLike[str], bins: Sequence[Bin], point: f
     A point adds `point` to the logarithm of the odds, and the right to move `tempo`. The file appears whole or not at
     all.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     seen = [b for b in bins if b.games]
     if not seen:
         raise BadInput("there is no position to draw")
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.8), dpi=150, layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(title, (6.4, 4.8)) as figure:
         axes = figure.subplots()
-        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
         across = np.linspace(min(b.mean for b in seen) - 1, max(b.mean for b in seen) + 1, 200)
         axes.plot(across, 1 / (1 + np.exp(-point * across - tempo)), color=GREY, linestyle="--", label="fitted")
         chance = np.array([b.chance for b in seen])

@@ -20,6 +20,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players import Player, SearchPlayer
+from beamzero.players.analysis import move_names
 from beamzero.players.book import BookPlayer
 from beamzero.search.rollouts import RandomGames
 
@@ -88,7 +89,7 @@ def exhaust(
         met += len(children)
         origins.append(found)
         level = jax.tree.map(lambda *leaves: np.stack(leaves), *children) if children else level
-    line = None if lost is None else _names(game, game.init(key), lost)
+    line = None if lost is None else move_names(game, game.init(key), lost)
     return Exhausted(side, met, tally[1], tally[0], tally[-1], line)
 
 
@@ -144,11 +145,3 @@ def _line(origins: list[list[tuple[int, int]]], place: int) -> list[int]:
         place, move = origins[ply][place]
         line.append(move)
     return line[::-1]
-
-
-def _names(game: Game, state: State, line: list[int]) -> list[str]:
-    names = []
-    for move in line:
-        names.append(game.action_name(state, move))
-        state = game.step(state, jnp.int32(move))
-    return names

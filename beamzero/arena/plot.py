@@ -1,7 +1,8 @@
 """Pictures of a training run: how strong the agent became, and how well its nets fit."""
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,20 @@ STYLE: dict[Any, Any] = {
 }
 
 
+@contextlib.contextmanager
+def new_figure(title: str, size: tuple[float, float], dpi: int = 150) -> Iterator[Any]:
+    """An empty picture of `size` inches in our style, which holds as long as the context does."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=size, dpi=dpi, layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        yield figure
+
+
 def draw_training(
     path: str | os.PathLike[str],
     iterations: Sequence[int],
@@ -37,15 +52,8 @@ def draw_training(
     `elo` is None, `low` is drawn as an arrow upwards, or `high` as one downwards. Each of `losses` has one entry per
     iteration of training, from 1. The file appears whole or not at all.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(8.0, 6.4), dpi=150, layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(title, (8.0, 6.4), dpi=150) as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
         _draw_ratings(above, np.asarray(iterations), _floats(elo), _floats(low), _floats(high))
         _draw_anchors(above, anchors)
         _draw_losses(below, losses)
@@ -59,15 +67,8 @@ def draw_climbs(
 
     `games` and `totals` have one entry per climb. The file appears whole or not at all.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 3.6), dpi=110, layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(title, (7.0, 3.6), dpi=110) as figure:
         axes = figure.subplots()
-        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
         axes.plot(games, totals, color=BLUE, marker="o", markersize=3.5, label="agent")
         axes.axhline(most, color=GREY, linestyle=(0, (5, 3)), linewidth=0.9, label=f"most, {most:g} points")
         axes.set_xlim(left=0)
@@ -91,18 +92,11 @@ def draw_gates(
     Of the nets that passed, the differences in Elo are added up. Who beats its forerunner need not beat all that came
     before, so the sum is a picture of progress and no rating. The file appears whole or not at all.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     share = np.clip(np.asarray(scores, float), 0.01, 0.99)
     gained = np.where(np.asarray(passed, bool), 400 * np.log10(share / (1 - share)), 0.0)
     low, high = np.asarray(intervals, float).reshape(-1, 2).T
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 5.0), dpi=110, layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(title, (7.0, 5.0), dpi=110) as figure:
         above, below = figure.subplots(2, 1, sharex=True)
-        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
         above.plot(iterations, scores, color=BLUE, marker="o", markersize=3.5, label="score against the one before")
         above.vlines(iterations, low, high, color=BLUE, alpha=0.5, linewidth=1.0, label="95% interval")
         above.axhline(0.5, color=GREY, linestyle=(0, (5, 3)), linewidth=0.9)
@@ -112,6 +106,7 @@ def draw_gates(
         below.plot(iterations, np.cumsum(gained), color=ORANGE, marker="o", markersize=3.5)
         below.set_xlabel("iteration")
         below.set_ylabel("Elo, added up")
+        _whole_numbers(below)
         write_png(figure, Path(path))
 
 
@@ -180,8 +175,6 @@ def spread(places: Sequence[float], gap: float, top: float) -> list[float]:
 
 
 def _draw_losses(axes: Any, losses: Mapping[str, Sequence[float]]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     for number, (name, values) in enumerate(losses.items()):
         color, linestyle = LOSS_STYLES[number % len(LOSS_STYLES)]
         marker = "o" if len(values) == 1 else None  # one point makes no line
@@ -190,8 +183,15 @@ def _draw_losses(axes: Any, losses: Mapping[str, Sequence[float]]) -> None:
         )
     axes.set_xlabel("iteration")
     axes.set_ylabel("loss")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+    _whole_numbers(axes)
     _legend_above(axes)
+
+
+def _whole_numbers(axes: Any) -> None:
+    """There is no iteration 1.5."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
 
 
 def _legend_above(axes: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from beamzero.arena.plot import LOSS_STYLES, STYLE, write_png
+from beamzero.arena.plot import LOSS_STYLES, new_figure, write_png
 
 
 def draw_comparison(
@@ -22,15 +22,8 @@ def draw_comparison(
     A line goes through the means over the seeds, and a band from the lowest to the highest seed. Where an agent has
     only a bound, having lost or won no game, its mark is hollow.
     """
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(8.0, 4.8), dpi=150, layout="constrained")
-        FigureCanvasAgg(figure)
+    with new_figure(title, (8.0, 4.8)) as figure:
         axes = figure.subplots()
-        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
         for number, (name, runs) in enumerate(curves.items()):
             colour, line = LOSS_STYLES[number % len(LOSS_STYLES)]
             points = np.asarray(runs, float)  # [seeds, points, 3]

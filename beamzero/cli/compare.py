@@ -115,7 +115,7 @@ def _show(comparison: Comparison, finished: Finished) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("recipe", "weights", "games", "looks", "seconds", "Elo", "by seed"):
         is_text = title in ("recipe", "by seed")
-        table.add_column(title, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
+        table.add_column(title, justify="left" if is_text else "right", no_wrap=title != "by seed", overflow="fold")
     for name, runs in finished.points.items():
         last = [run[-1] for run in runs]
         games, looks, seconds = (

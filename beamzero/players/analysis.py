@@ -99,7 +99,7 @@ def analyse(
     return Analysis(
         value=_number(result.value[0]),
         best=moves[0].move,
-        line=_names(game, state, line),
+        line=move_names(game, state, line),
         moves=moves,
         nodes=int(result.nodes[0]),
     )
@@ -113,7 +113,7 @@ def _deepen(
     seconds = player.seconds if isinstance(player, ClockedPlayer) else None
     steps = []
     for last in deepen(game, player.evaluator, search, state, seconds):
-        line = _names(game, state, last.line)
+        line = move_names(game, state, last.line)
         steps.append(Step(last.depth, last.value, last.proven, line, last.nodes, last.seconds))
         watch(steps[-1])
     result = search.choose(game, batch_of_one(state), jax.tree.map(lambda x: jnp.asarray(x)[None], last.found), key)
@@ -186,7 +186,8 @@ def _follow(game: Game, player: Player, state: State, action: int, key: Array) -
     return line
 
 
-def _names(game: Game, state: State, line: list[int]) -> list[str]:
+def move_names(game: Game, state: State, line: list[int]) -> list[str]:
+    """What the game calls the moves of a line that starts at `state`."""
     names = []
     for action in line:
         names.append(game.action_name(state, action))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from beamzero.players.player import Player, SearchPlayer
 from beamzero.runs.tablefile import load_table
 from beamzero.runs.weightsfile import load_weights
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.cores import searches_at_once
+from beamzero.search.cores import host_memory_bytes, searches_at_once
 from beamzero.search.endgame import endgame_table
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.features import feature_evaluator
@@ -34,7 +33,7 @@ _NOTHING = "nothing"
 
 def _most_megabytes() -> int:
     """For the table of one core: together they take half of this machine's memory at most."""
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    memory = host_memory_bytes() // 2**20
     return min(_MAX_MEGABYTES, memory // (2 * searches_at_once(on_host=True)))
 
 

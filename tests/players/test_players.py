@@ -14,6 +14,7 @@ from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import AGENTS, SearchPlayer, make_player
 from beamzero.search.beam import BeamSearch
+from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.minimax import Lookahead
 from beamzero.search.simple import AnyMove, OneLook
 from tests.training.toy import GAME, run_toy
@@ -160,6 +161,19 @@ def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
         chosen.append(np.asarray(make_player(name, TIC_TAC_TOE).choose(states, turn, jax.random.key(3))))
     assert all((chosen[0] == other).all() for other in chosen[1:])
     assert len(set(chosen[0][turn].tolist())) > 3
+
+
+@pytest.mark.parametrize("name", [GAME, "othello:size=4"])
+def test_on_a_gpu_all_rows_that_have_the_turn_are_done_at_once(monkeypatch, name):
+    """As the program for a GPU does it, run here. Narrow games have a size for half of the rows, others only one."""
+    game = make_game(name)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 6))
+    player = SearchPlayer("one look", game, Lookahead(1), zero_evaluator(game))
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    for turn in ([True] * 6, [False, True] * 3, [False] * 6):
+        moves = np.asarray(player.choose(states, jnp.array(turn), jax.random.key(1)))
+        legal = np.asarray(jax.vmap(game.legal)(states))[np.arange(6), moves]
+        assert all(legal[row] if turn[row] else moves[row] == 0 for row in range(6))
 
 
 def test_players_that_differ_in_weights_share_their_code():
