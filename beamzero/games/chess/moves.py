@@ -208,7 +208,8 @@ class Variant:
         for more in (near, double, *[NONE] * (self.size - 3)):
             reached = self.compass.step(front) - own
             slides.append((reached & answers) | more)
-            front = reached & empty
+            # Both halves of a set need both halves of the one before: computed anew, seven steps are 128 times one.
+            front = once(reached & empty)
         jumps = (self.jumps.step(self._knights(position, threats)) - own) & answers
         edge = self.board.rank(self.size - 1) & answers
         under = stack([squares & edge for squares in (takes[0], pushes[0], takes[1])])
