@@ -16,12 +16,12 @@ from beamzero.games import CHANCE, Game, State
 from beamzero.players.clocked import ClockedPlayer
 from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.search import mcts
+from beamzero.search import mcts, mcts_tree
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.beam import BeamSearch, Tree, best_line
 from beamzero.search.deepening import deepen
 from beamzero.search.evaluator import Evaluator, SearchResult
-from beamzero.search.mcts import expected_line
+from beamzero.search.mcts_tree import expected_line
 from beamzero.search.rollouts import RandomGames, rollout_evaluator
 
 LINE_PLIES = 8
@@ -133,7 +133,7 @@ def _grow(game: Game, search: BeamSearch, evaluator: Evaluator, states: State, k
     return tree, search.result(game, tree, key)
 
 
-def _simulate(game: Game, player: Player, states: State, key: Array) -> tuple[mcts.Tree, SearchResult] | None:
+def _simulate(game: Game, player: Player, states: State, key: Array) -> tuple[mcts_tree.Tree, SearchResult] | None:
     """The tree of a player that searches by Monte Carlo, and its result; None of any other player."""
     if isinstance(player, ClockedTree):
         return player.grow(states, key)
@@ -150,7 +150,7 @@ def _simulate(game: Game, player: Player, states: State, key: Array) -> tuple[mc
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _grow_mcts(
     game: Game, search: mcts.MCTS, evaluator: Evaluator, states: State, key: Array
-) -> tuple[mcts.Tree, SearchResult]:
+) -> tuple[mcts_tree.Tree, SearchResult]:
     noise_key, key = jax.random.split(key)
     tree = search.advance(game, evaluator, search.start(game, states, noise_key), search.sims)
     return tree, search.result(game, tree, key)

@@ -14,7 +14,8 @@ from jax import Array
 from beamzero.games import Game, State
 from beamzero.players.player import Player
 from beamzero.search.evaluator import Evaluator, SearchResult
-from beamzero.search.mcts import MCTS, Tree
+from beamzero.search.mcts import MCTS
+from beamzero.search.mcts_tree import Tree
 from beamzero.search.rollouts import rollout_evaluator
 
 _SLICE_SECONDS = 0.05

@@ -34,7 +34,19 @@ from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State
 from beamzero.games.game import keep_if
 from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign, spread
+from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign
+from beamzero.search.mcts_tree import (
+    CHILD,
+    NOTHING,
+    PRIOR,
+    TOTAL,
+    VISITS,
+    Tree,
+    best_slot,
+    root_policy,
+    root_result,
+    root_value,
+)
 from beamzero.search.packing import apply_packed
 from beamzero.search.teaching import Lesson, Pick
 
@@ -43,33 +55,8 @@ _Carry = TypeVar("_Carry")
 MOST_SIMULATIONS = 100_000
 _MOST_C = 1e3
 
-_PRIOR, _VISITS, _TOTAL, _CHILD = range(4)
-"""The rows of `Tree.edges`."""
-
-_NOTHING = -1.0
-"""In place of a child that is not in the tree."""
-
 _LEVELS = {"cpu": 1, "gpu": 4}
 """Levels of the tree in one trip of a loop: on a GPU a trip costs the host more than the level costs the device."""
-
-
-class Tree(NamedTuple):
-    """The trees of B roots, each with places for N nodes of K moves."""
-
-    states: State  # [B, N, ...]
-    moves: Array  # int32 [B, N, K]
-    edges: Array  # float32 [B, N, 4, K] of each move: its prior, how often it was tried, the sum of what came of it,
-    # and the place of the node it leads to. The prior is -inf in empty slots
-    value: Array  # float32 [B, N] for side 0: the score if the game is over there, else what the evaluator says
-    sign: Array  # float32 [B, N] +1 where side 0 is to move
-    over: Array  # bool [B, N]
-    chance: Array  # bool [B, N] whether dice decide there
-    parent: Array  # int32 [B, N] -1 for the root
-    parent_slot: Array  # int32 [B, N] which move of the parent leads here
-    size: Array  # int32 [B] nodes in the tree
-    evaluations: Array  # int32 [B] positions that the evaluator was asked about
-    noise: Array  # float32 [B, K] Gamma numbers for the root's priors
-    done: Array  # int32 [] simulations; -1 where the roots are not in yet
 
 
 class Leaf(NamedTuple):
@@ -129,7 +116,7 @@ class MCTS:
         batch, width = jax.tree.leaves(states)[0].shape[0], max(game.max_moves, game.num_chance)
         places = 1 + self.sims * (2 if game.num_chance else 1)
         nothing, none_yet = jnp.zeros((batch, places), jnp.int32), jnp.zeros(batch, jnp.int32)
-        no_edge = jnp.array([0.0, 0.0, 0.0, _NOTHING], jnp.float32)[None, None, :, None]
+        no_edge = jnp.array([0.0, 0.0, 0.0, NOTHING], jnp.float32)[None, None, :, None]
         noise = jax.random.gamma(key, self.alpha, (batch, width)) if self.noise else jnp.zeros((batch, width))
         return Tree(
             states=jax.tree.map(lambda x: jnp.zeros((batch, places, *x.shape[1:]), x.dtype).at[:, 0].set(x), states),
@@ -178,7 +165,7 @@ class MCTS:
             node = jnp.where(going, following, leaf.node)
             edges = tree.edges[rows, node]  # [B, 4, K]
             slot = self._choose(edges, tree.chance[rows, node])
-            child = jnp.take_along_axis(edges[:, _CHILD], slot[:, None], axis=1)[:, 0].astype(jnp.int32)
+            child = jnp.take_along_axis(edges[:, CHILD], slot[:, None], axis=1)[:, 0].astype(jnp.int32)
             slot = jnp.where(going, slot, leaf.slot)
             return Leaf(node, slot), jnp.where(going & ~tree.over[rows, node], child, -1)
 
@@ -187,7 +174,7 @@ class MCTS:
 
     def _choose(self, edges: Array, chance: Array) -> Array:
         """int32 [B]: the most promising slot of each node, the first of equal ones; where dice decide, the rarest."""
-        prior, visits, total = edges[:, _PRIOR], edges[:, _VISITS], edges[:, _TOTAL]
+        prior, visits, total = edges[:, PRIOR], edges[:, VISITS], edges[:, TOTAL]
         tried = jnp.sum(visits, axis=1, keepdims=True)
         mean = jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), self.unvisited)
         if self.uct:
@@ -217,14 +204,14 @@ class MCTS:
         sign = jnp.where(chance, 1.0, side_sign(game, states))
         value = jnp.where(over, jax.vmap(game.score)(states), sign * said)
         nothing = jnp.zeros((batch, width), jnp.float32)
-        edges = jnp.stack([prior, nothing, nothing, jnp.full_like(nothing, _NOTHING)], axis=1)
+        edges = jnp.stack([prior, nothing, nothing, jnp.full_like(nothing, NOTHING)], axis=1)
         place = jnp.where(fresh, tree.size, places)  # past the end where there is none: dropped
 
         def write(array: Array, node: Array) -> Array:
             return array.at[rows, place].set(node, mode="drop")
 
         from_node = jnp.where(fresh & (leaf.node >= 0), leaf.node, places)
-        joined = tree.edges.at[rows, from_node, _CHILD, leaf.slot].set(tree.size.astype(jnp.float32), mode="drop")
+        joined = tree.edges.at[rows, from_node, CHILD, leaf.slot].set(tree.size.astype(jnp.float32), mode="drop")
         return tree._replace(
             states=jax.tree.map(write, tree.states, states),
             moves=write(tree.moves, moves),
@@ -244,7 +231,7 @@ class MCTS:
         batch, places = tree.parent.shape
         rows = jnp.arange(batch, dtype=jnp.int32)
         value = tree.value[rows, last]
-        both = jnp.array([_VISITS, _TOTAL], jnp.int32)[None]
+        both = jnp.array([VISITS, TOTAL], jnp.int32)[None]
 
         def go_up(carry: tuple[Array, Array]) -> tuple[Array, Array]:
             edges, node = carry
@@ -269,75 +256,22 @@ class MCTS:
         """What the net should have said: moves as often as they were tried, and the mean of what came of them."""
         noise_key, key = jax.random.split(key)
         tree = self.advance(game, evaluator, self.start(game, states, noise_key), self.sims)
-        policy = self.root_policy(tree)[:, : game.max_moves]
-        best = self.best_slot(tree, key)
+        policy = root_policy(tree)[:, : game.max_moves]
+        best = best_slot(tree, self.unvisited, key)
         rows, slot = jnp.arange(best.shape[0], dtype=jnp.int32), pick(policy, best)
-        child = jnp.maximum(tree.edges[rows, 0, _CHILD, slot], 0.0).astype(jnp.int32)  # the root where it is over
+        child = jnp.maximum(tree.edges[rows, 0, CHILD, slot], 0.0).astype(jnp.int32)  # the root where it is over
         return Lesson(
             policy=policy,
             draw=policy,
             best=best,
             after=jax.tree.map(lambda x: x[rows, child], tree.states),
-            value=self.root_value(tree),
+            value=root_value(tree),
             evaluations=jnp.sum(tree.evaluations),
         )
 
-    def best_slot(self, tree: Tree, key: Array) -> Array:
-        """int32 [B]: the move that was tried most; of several the best by value; of several by the key."""
-        visits, values = tree.edges[:, 0, _VISITS], self._root_values(tree)
-        listed = tree.edges[:, 0, _PRIOR] > -jnp.inf
-        most = listed & (visits == jnp.max(jnp.where(listed, visits, -1.0), axis=1, keepdims=True))
-        best = most & (values == jnp.max(jnp.where(most, values, -jnp.inf), axis=1, keepdims=True))
-        return first_highest(jnp.where(best, jax.random.uniform(key, visits.shape), -1.0))
-
-    def _root_values(self, tree: Tree) -> Array:
-        """float32 [B, K]: the mean of what came of each move of the root, for the side to move."""
-        visits, total = tree.edges[:, 0, _VISITS], tree.edges[:, 0, _TOTAL]
-        return jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), self.unvisited)
-
-    def root_policy(self, tree: Tree) -> Array:
-        """float32 [B, K]: how often each of the root's moves was tried, as a share; 0 in empty slots."""
-        visits = tree.edges[:, 0, _VISITS]
-        return visits / jnp.maximum(jnp.sum(visits, axis=1, keepdims=True), 1.0)
-
-    def root_value(self, tree: Tree) -> Array:
-        """float32 [B]: the mean of all that the simulations came to, for the side to move at the root."""
-        visits, total = tree.edges[:, 0, _VISITS], tree.edges[:, 0, _TOTAL]
-        own = tree.sign[:, 0] * tree.value[:, 0]
-        return (own + jnp.sum(total, axis=1)) / (1.0 + jnp.sum(visits, axis=1))
-
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
         """The best move, and how often each was tried; `proven` are the moves that end the game."""
-        moves, child = tree.moves[:, 0], tree.edges[:, 0, _CHILD]
-        listed = tree.edges[:, 0, _PRIOR] > -jnp.inf
-        slot = self.best_slot(tree, key)
-        rows = jnp.arange(moves.shape[0], dtype=jnp.int32)
-        ended = tree.over[rows[:, None], jnp.maximum(child, 0.0).astype(jnp.int32)] & (child >= 0)
-
-        def by_action(numbers: Array, fill: float) -> Array:
-            return spread(moves, listed, numbers, game.num_actions, fill)
-
-        return SearchResult(
-            action=moves[rows, slot],
-            values=by_action(self._root_values(tree), -jnp.inf),
-            policy=by_action(self.root_policy(tree), 0.0),
-            value=self.root_value(tree),
-            nodes=tree.size,
-            proven=by_action(ended, False),
-        )
-
-
-def expected_line(tree: Tree, root: int = 0) -> list[int]:
-    """The moves that the tree of one root expects, on the host: the most tried one after the most tried one."""
-    edges, moves, over, chance = jax.device_get([x[root] for x in (tree.edges, tree.moves, tree.over, tree.chance)])
-    line: list[int] = []
-    node = 0
-    while not over[node] and not chance[node] and edges[node, _VISITS].any():
-        # Of moves that were tried as often the one that did best, as the search itself chooses.
-        slot = max(range(edges.shape[2]), key=lambda k: (edges[node, _VISITS, k], edges[node, _TOTAL, k]))
-        line.append(int(moves[node, slot]))
-        node = int(edges[node, _CHILD, slot])
-    return line
+        return root_result(game, tree, self.unvisited, key)
 
 
 def _several(level: Callable[[_Carry], _Carry]) -> Callable[[_Carry], _Carry]:

@@ -15,7 +15,8 @@ from jax.tree_util import Partial
 
 from beamzero.games import CHANCE, Game
 from beamzero.search.evaluator import Evaluator
-from beamzero.search.mcts import MCTS, Tree
+from beamzero.search.mcts import MCTS
+from beamzero.search.mcts_tree import Tree
 from beamzero.search.rollouts import rollout_evaluator
 
 # --- a game with dice --------------------------------------------------------------------------------------------
