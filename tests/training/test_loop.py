@@ -10,7 +10,6 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -25,9 +24,7 @@ from beamzero.runs.files import TEMPORARY
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.config import list_recipes
-from beamzero.training.loop import draw_run, train
-from beamzero.training.order import Order
+from beamzero.training.loop import draw_run
 from beamzero.training.report import Report, losses
 from tests.training.toy import (
     GAME,
@@ -597,31 +594,6 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
     assert Checkpoints(folder / "checkpoints", keep=1).steps()[-1] == done < 50
     trained = load_trained(str(folder), make_game(GAME))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(trained.weights))
-
-
-TOY_SIZE: dict[str, dict[str, Any]] = {
-    "probs": {"expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64, "drop_ratio": 0},
-    "alphazero": {"sims": 2, "net": NET, "window": 200, "batch_size": 16, "batches": 2, "lanes": 1, "gate_games": 0},
-}
-
-
-@pytest.mark.parametrize("name", list_recipes())
-def test_every_recipe_runs_at_toy_size(name, tmp_path):
-    recipe = list_recipes()[name]
-    rated = recipe.game == "connect_four"  # Battles in larger games take long to compile, and are no part of a recipe.
-    changes = {
-        **TOY_SIZE[recipe.algorithm], "games": 8, "max_turns": 12, "iterations": 1, "rate_every": int(rated),
-        "rate_games": 4, "anchor_games": 4, "rate_against": "random", "climb_every": 0,
-    }  # fmt: skip
-    some = 4 if recipe.settings.get("q_games") else 0
-    if recipe.algorithm == "probs":
-        changes |= {"q_games": some, "q_games_per_step": some}
-    outcome = train(Order(recipe.game, tmp_path / "run", recipe=recipe, changes=changes))
-    (record,) = numbers(tmp_path / "run")
-    assert outcome.iterations == 1 and record["states"] > 8
-    if recipe.algorithm == "probs":
-        assert 0 < record["searched"] < record["states"] if some else record["searched"] == record["states"]
-    assert outcome.rating == record.get("rating") and (outcome.rating is not None) == rated
 
 
 def test_what_is_wrong_inside_is_not_taken_for_bad_input():

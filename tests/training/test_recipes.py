@@ -1,0 +1,56 @@
+"""The recipes that come with beamzero can be followed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import pytest
+
+from beamzero.games import make_game
+from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.config import list_recipes, make_settings, settle
+from beamzero.training.loop import train
+from beamzero.training.order import Order
+from tests.training.toy import NET, numbers
+
+TOY_SIZE: dict[str, dict[str, Any]] = {
+    "probs": {"expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64, "drop_ratio": 0},
+    "alphazero": {"sims": 2, "net": NET, "window": 200, "batch_size": 16, "batches": 2, "lanes": 1, "gate_games": 0},
+}
+
+
+def kinds_of_recipes() -> list[str]:
+    """One recipe for each game and algorithm, and for PROBS with Q taught by some games and by all."""
+    kinds: dict[Any, str] = {}
+    for name, recipe in list_recipes().items():
+        kinds.setdefault((recipe.game, recipe.algorithm, bool(recipe.settings.get("q_games"))), name)
+    return list(kinds.values())
+
+
+@pytest.mark.parametrize("name", list_recipes())
+def test_every_recipe_has_settings_and_nets_for_its_game(name):
+    recipe = list_recipes()[name]
+    game = make_game(recipe.game)
+    algorithm = ALGORITHMS[recipe.algorithm].algorithm(game, settle(make_settings(recipe, {}), game))
+    state = jax.eval_shape(algorithm.init, jax.random.key(0))
+    assert all(leaf.size for leaf in jax.tree.leaves(state.as_tree()))
+
+
+@pytest.mark.parametrize("name", kinds_of_recipes())
+def test_recipes_run_at_toy_size(name, tmp_path):
+    recipe = list_recipes()[name]
+    rated = recipe.game == "connect_four"  # Battles in larger games take long to compile, and are no part of a recipe.
+    changes = {
+        **TOY_SIZE[recipe.algorithm], "games": 8, "max_turns": 12, "iterations": 1, "rate_every": int(rated),
+        "rate_games": 4, "anchor_games": 4, "rate_against": "random", "climb_every": 0,
+    }  # fmt: skip
+    some = 4 if recipe.settings.get("q_games") else 0
+    if recipe.algorithm == "probs":
+        changes |= {"q_games": some, "q_games_per_step": some}
+    outcome = train(Order(recipe.game, tmp_path / "run", recipe=recipe, changes=changes))
+    (record,) = numbers(tmp_path / "run")
+    assert outcome.iterations == 1 and record["states"] > 8
+    if recipe.algorithm == "probs":
+        assert 0 < record["searched"] < record["states"] if some else record["searched"] == record["states"]
+    assert outcome.rating == record.get("rating") and (outcome.rating is not None) == rated
