@@ -22,6 +22,8 @@ def draw_comparison(
     A line goes through the means over the seeds, and a band from the lowest to the highest seed. Where an agent has
     only a bound, having lost or won no game, its mark is hollow.
     """
+    from matplotlib.ticker import EngFormatter
+
     with new_figure(title, (8.0, 4.8)) as figure:
         axes = figure.subplots()
         for number, (name, runs) in enumerate(curves.items()):
@@ -35,6 +37,7 @@ def draw_comparison(
             )
         seeds = len(next(iter(curves.values())))
         axes.set_xlabel(spent)
+        axes.xaxis.set_major_formatter(EngFormatter())
         axes.set_ylabel(f"Elo, mean and range of {seeds} seed{'s' if seeds > 1 else ''}")
         axes.set_xlim(left=0)
         axes.margins(y=0.1)

@@ -46,14 +46,14 @@ class SearchedGames(NamedTuple):
     turn: Array  # int32 []
     evaluations: Array  # int32 [] of the last turn
 
-    def outcome(self, game: Game, adjudicate: bool = False) -> Array:
+    def outcome(self, game: Game, adjudicate: float = 0.0) -> Array:
         """float32 [T, G]: the game's result for the side to move in each state; 0 for a draw.
 
-        A cut game counts as a draw, or with `adjudicate` as what the game's own evaluation says of its last position.
+        A cut game counts as the share `adjudicate` of what the game's own evaluation says of its last position.
         """
         result = jax.vmap(game.score)(self.now)
         if adjudicate:
-            guess = side_sign(game, self.now) * feature_evaluator(game).value(self.now)
+            guess = adjudicate * side_sign(game, self.now) * feature_evaluator(game).value(self.now)
             result = jnp.where(jax.vmap(game.over)(self.now), result, guess)
         return jax.vmap(functools.partial(side_sign, game))(self.states) * result[None]
 

@@ -213,8 +213,8 @@ class AlphaZeroSettings(RunSettings):
     """Weight of the value's squared error in the loss, beside the policy's cross entropy."""
     search_value: float = 0.0
     """Share of the search's root value in what the value learns, the rest being the outcome of the game."""
-    adjudicate: bool = False
-    """Whether a game that is cut counts as what the game's own evaluation says of it, and not as a draw."""
+    adjudicate: float = 0.0
+    """A game that is cut counts as this share of what the game's own evaluation says of it; 0 means as a draw."""
 
     gate_games: int = 0
     """Games of the new net against the best so far, which alone plays and is kept as the agent. 0: the newest is."""
@@ -244,6 +244,7 @@ class AlphaZeroSettings(RunSettings):
         "l2": (0.0, 1.0),
         "value_weight": (0.0, 1e3),
         "search_value": (0.0, 1.0),
+        "adjudicate": (0.0, 1.0),
         "gate_games": (0, 10**6),
         "gate_score": (0.0, 1.0),
         "gate_sims": (0, MOST_SIMULATIONS),

@@ -45,7 +45,7 @@ def empty_window(game: Game, capacity: int) -> Window:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1), static_argnames="adjudicate")
-def keep(game: Game, search_value: float, window: Window, games: SearchedGames, adjudicate: bool = False) -> Window:
+def keep(game: Game, search_value: float, window: Window, games: SearchedGames, adjudicate: float = 0.0) -> Window:
     """The window after the positions of `games` came in, game by game; of more than it holds, the last ones.
 
     The value is to learn the outcome of the game, and by the share `search_value` what the search said instead.

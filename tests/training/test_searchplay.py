@@ -16,6 +16,7 @@ from beamzero.games import make_game
 from beamzero.nets import Net, make_joint_evaluator, make_net
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import zero_evaluator
+from beamzero.search.features import feature_evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.teaching import Lesson
 from beamzero.training.searchplay import SearchPlay, play_lane
@@ -174,6 +175,27 @@ def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
             sampled += [] if games.greedy[number] else played[:2]
     assert greedy == [3, 6, 9, 13], "spread evenly over the run: after so many games, the whole part of 0.3 times that"
     assert sum(slot > 0 for slot in sampled) > len(sampled) / 2
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share):
+    """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
+    games, _ = play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)
+    games = jax.device_get(games)
+    outcome = np.asarray(games.outcome(KALAH, share))
+    result, own_evaluation = np.zeros(GAMES), feature_evaluator(KALAH).value
+    cut = 0
+    for number in range(GAMES):
+        now = one(games.now, number)
+        sign = 1 - 2 * int(KALAH.player(now))
+        if KALAH.over(now):
+            result[number] = KALAH.score(now)
+        else:
+            cut += 1
+            result[number] = share * sign * float(own_evaluation(jax.tree.map(lambda x: x[None], now))[0])
+        sides = 1 - 2 * np.array([int(KALAH.player(one(games.states, turn, number))) for turn in range(6)])
+        np.testing.assert_allclose(outcome[:, number], sides * result[number], atol=1e-6)
+    assert 0 < cut < GAMES and len({round(x, 3) for x in result}) > 3, "some games were cut, with different results"
 
 
 def test_a_cut_game_is_a_draw_and_finished_games_are_told():
