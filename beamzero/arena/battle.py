@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Set
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,10 @@ from beamzero.search.simple import random_moves
 
 Progress = Callable[[int, int], None]
 """Told how many games are finished, and of how many."""
+
+
+class NothingNew(BadInput):
+    """Two players that always answer alike have no opening left in which they have not met."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Battle:
     game: str
     agents: tuple[str, str]
     pair_scores: np.ndarray  # float64 [P, 2] by opening: in the game where it moved first, and where it moved second
-    openings: int  # how many of the P openings are different
+    opening_hashes: tuple[bytes, ...]  # [P] 8 bytes each: equal for equal openings
     random_plies: int
     mean_plies: float
     interval: Interval
@@ -45,6 +50,11 @@ class Battle:
     @property
     def games(self) -> int:
         return self.pair_scores.size
+
+    @property
+    def openings(self) -> int:
+        """How many of the P openings are different."""
+        return len(set(self.opening_hashes))
 
     @property
     def score(self) -> float:
@@ -64,12 +74,14 @@ def battle(
     random_plies: int = 2,
     seed: int = 0,
     progress: Progress | None = None,
+    avoid: Set[bytes] = frozenset(),
 ) -> Battle:
     """Play `games` games in lockstep. Each opening is `random_plies` random moves, played once with either colour.
 
     Two deterministic players would play one game over and over, so for them the openings grow until there is a
     different one for each pair of games. Where the game has fewer, fewer games are played: a copy of a game that was
-    played already says nothing new, and would make the interval too narrow.
+    played already says nothing new, and would make the interval too narrow. Nor do they play openings whose hashes are
+    in `avoid`, since they have met in them before.
     """
     if games < 2 or games % 2:
         raise BadInput(
@@ -79,8 +91,10 @@ def battle(
         raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")
     key = jax.random.key(seed)
     distinct = first.deterministic and second.deterministic
-    openings, plies = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct)
+    openings, plies = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
     pairs = jax.tree.leaves(openings)[0].shape[0]
+    if not pairs:
+        raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
     first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
     states, lengths = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
@@ -91,7 +105,7 @@ def battle(
         game=game.spec,
         agents=(first.name, second.name),
         pair_scores=pair_scores,
-        openings=_count_distinct(openings),
+        opening_hashes=tuple(_hashes(openings)),
         random_plies=plies,
         mean_plies=float(np.mean(np.asarray(lengths))) + plies,
         interval=score_interval(pair_scores, seed=seed),
@@ -142,14 +156,18 @@ def _scores(game: Game, states: State) -> Array:
 # --- openings --------------------------------------------------------------------------------------------------------
 
 
-def draw_openings(game: Game, count: int, plies: int, key: Array, distinct: bool) -> tuple[State, int]:
+def draw_openings(
+    game: Game, count: int, plies: int, key: Array, distinct: bool, avoid: Set[bytes] = frozenset()
+) -> tuple[State, int]:
     """`count` positions after `plies` random moves, none of them over, and the plies.
 
-    With `distinct` they are all different. For that plies grow, but not past a third of the longest game; where the
-    game has no more openings than that, there are fewer than `count`.
+    With `distinct` they are all different, and different from those with the hashes `avoid`. For that plies grow, but
+    not past a third of the longest game; where the game has no more openings than that, there are fewer than `count`.
     """
     while True:
         found, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
+        if distinct and avoid:
+            fresh &= np.array([opening not in avoid for opening in _hashes(found)])
         if not distinct or fresh.sum() >= count or plies >= game.max_plies // 3:
             break
         plies += 1
@@ -187,5 +205,6 @@ def _as_bytes(states: State) -> np.ndarray:
     return np.concatenate([part.reshape(part.shape[0], -1).view(np.uint8) for part in parts], axis=1)
 
 
-def _count_distinct(states: State) -> int:
-    return len(np.unique(_as_bytes(states), axis=0))
+def _hashes(states: State) -> list[bytes]:
+    """[B] 8 bytes each: equal for equal states."""
+    return [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in _as_bytes(states)]

@@ -147,7 +147,7 @@ def test_one_point_is_compared_with_three_where_there_are_such_positions(points,
 )
 def test_the_verdict_is_what_the_interval_says(pairs, said):
     scores = np.array(pairs)
-    played = Battle("kalah", ("one", "other"), scores, 40, 2, 30.0, score_interval(scores))
+    played = Battle("kalah", ("one", "other"), scores, (b"same",) * len(scores), 2, 30.0, score_interval(scores))
     assert verdict(played).startswith(said)
 
 

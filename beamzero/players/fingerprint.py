@@ -1,0 +1,76 @@
+"""Which player is which: what it would choose by, not what it is called.
+
+Two texts can name the same agent, and a run that was trained further is another one under the same name. So results are
+kept by a fingerprint: of the kind of player, its search with all settings, and every weight.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from beamzero.games import Game
+from beamzero.players.player import Player
+
+_NOT_ITS_OWN = ("name", "on_host")
+"""Fields of a player that do not change its play: what it is called, and where it thinks."""
+
+
+def fingerprint(player: Player) -> str:
+    """32 hex digits, the same in every process; other weights, settings or games give others."""
+    parts = hashlib.sha256()
+    for text in _tell(player):
+        parts.update(text)
+        parts.update(b"\0")
+    return parts.hexdigest()[:32]
+
+
+def _tell(value: Any) -> Iterator[bytes]:
+    """All that matters about a value, in a fixed order."""
+    if isinstance(value, Game):
+        yield value.spec.encode()
+    elif isinstance(value, Player):
+        yield type(value).__name__.encode()
+        assert dataclasses.is_dataclass(value)
+        for field in dataclasses.fields(value):
+            if field.name not in _NOT_ITS_OWN:
+                yield field.name.encode()
+                yield from _tell(getattr(value, field.name))
+    elif isinstance(value, jax.tree_util.Partial):
+        yield from _tell_function(value.func)
+        yield from _tell(list(value.args))
+        yield from _tell(value.keywords)
+    elif isinstance(value, np.ndarray | jax.Array):
+        array = np.asarray(value)
+        yield f"{array.dtype} {array.shape}".encode()
+        yield np.ascontiguousarray(array).tobytes()
+    elif isinstance(value, dict):
+        for key in sorted(value):
+            yield str(key).encode()
+            yield from _tell(value[key])
+    elif isinstance(value, list | tuple):
+        yield f"{type(value).__name__} {len(value)}".encode()
+        for item in value:
+            yield from _tell(item)
+    elif dataclasses.is_dataclass(value):
+        yield type(value).__name__.encode()
+        for field in dataclasses.fields(value):
+            yield field.name.encode()
+            yield from _tell(getattr(value, field.name))
+    else:
+        assert isinstance(value, str | int | float | bool | None), f"{type(value).__name__} has no fingerprint"
+        yield repr(value).encode()
+
+
+def _tell_function(function: Any) -> Iterator[bytes]:
+    """Its name. What a net computes in depends on the device and is left out: its weights tell it from others."""
+    if isinstance(function, functools.partial):
+        yield from _tell_function(function.func)
+    else:
+        yield getattr(function, "__qualname__", type(function).__qualname__).encode()
