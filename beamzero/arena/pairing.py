@@ -7,7 +7,6 @@ from the sum of the variances.
 """
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import expit
@@ -63,10 +62,10 @@ def next_pairings(
     return sorted(possible, key=lambda pair: (-round(float(gained[pair]), 12), pair))
 
 
-def first_pairings(agents: Sequence[str]) -> list[tuple[int, int]]:
+def first_pairings(agents: int) -> list[tuple[int, int]]:
     """Enough pairings that every agent is connected with the first: each meets it, and the one named before."""
-    chain = [(number - 1, number) for number in range(1, len(agents))]
-    return chain + [(0, number) for number in range(2, len(agents))]
+    chain = [(number - 1, number) for number in range(1, agents)]
+    return chain + [(0, number) for number in range(2, agents)]
 
 
 def _told(ratings: np.ndarray) -> np.ndarray:

@@ -9,9 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.battle import Battle, battle
-from beamzero.arena.ladder import rate_players, round_robin
-from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json, progress_bar
-from beamzero.cli.lists import elo_text
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, out, print_json, progress_bar
 from beamzero.cli.position import Position, play_moves
 from beamzero.errors import BadInput
 from beamzero.games import make_game
@@ -28,7 +26,6 @@ RandomPlies = Annotated[
 
 def register(app: typer.Typer) -> None:
     app.command("battle")(battle_command)
-    app.command("rate")(rate_command)
     app.command("perft")(perft_command)
 
 
@@ -90,39 +87,6 @@ def show_battle(played: Battle) -> None:
         f" {played.mean_plies:.1f} plies long on average",
         style="dim",
     )
-
-
-def rate_command(
-    game: GameName,
-    agents: Annotated[
-        list[str], typer.Argument(metavar="AGENT...", help="The agents; random is added if it is not named.")
-    ],
-    games: Games = 1000,
-    random_plies: RandomPlies = 2,
-    seed: Seed = 0,
-    json: AsJson = False,
-) -> None:
-    """Rate agents by a round robin: Elo with 95% intervals, where random is 1000."""
-    rules = make_game(game)
-    names = agents if "random" in agents else ["random", *agents]
-    if len(names) < 2:
-        raise BadInput("name at least one agent besides random")
-    players = [make_player(name, rules) for name in names]
-    with progress_bar("rating") as update:
-        battles = round_robin(rules, players, games, random_plies, seed, update)
-    ratings = sorted(rate_players(battles, names, "random", seed), key=lambda r: -(r.elo or r.low or r.high or 0))
-    if json:
-        rows = [{"agent": r.agent, "elo": r.elo, "low": r.low, "high": r.high, "score": r.score} for r in ratings]
-        return print_json({"game": rules.spec, "games": games, "ratings": rows})
-    table = Table(box=None, header_style="bold")
-    for title in ("agent", "Elo, 95% interval", "score", "games"):
-        table.add_column(title, justify="left" if title == "agent" else "right")
-    for rating in ratings:
-        table.add_row(rating.agent, elo_text(rating._asdict()), f"{rating.score:.3f}", str(rating.games))
-    out.print(table)
-    if any(r.elo is None for r in ratings):
-        err.print("an agent that never lost or never won a point has a bound and no number", style="dim")
-    return None
 
 
 def perft_command(

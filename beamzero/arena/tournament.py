@@ -1,0 +1,145 @@
+"""Players who meet each other, today and on other days, until it is known how strong they are."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from beamzero.arena.battle import NothingNew, battle
+from beamzero.arena.pairing import first_pairings, next_pairings
+from beamzero.arena.rating import Rating, fit, rate
+from beamzero.arena.sprt import SPRT, Verdict
+from beamzero.arena.store import Met, Store
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.players.fingerprint import fingerprint
+from beamzero.players.player import Player
+
+Told = Callable[[str, int, int], None]
+"""Told what is being played, and how many of all games are finished, of how many."""
+
+_FAIR_DRAW = 0.1
+"""Games that count as drawn between two who met, so that a guess at a rating is finite."""
+
+_NOBODY = Met(np.zeros((0, 2)), frozenset(), 0)
+
+
+class Tournament:
+    """Results of some players against each other, those in the store included, and ways to add to them."""
+
+    def __init__(
+        self,
+        game: Game,
+        players: Sequence[Player],
+        random_plies: int = 2,
+        seed: int = 0,
+        store: Store | None = None,
+        anchor: str = "random",
+    ) -> None:
+        """The player that is called `anchor`, if there is one, is rated 1000."""
+        self.game, self.players, self.random_plies, self.seed, self.store = game, players, random_plies, seed, store
+        self.names, self.anchor = [player.name for player in players], anchor
+        if len(set(self.names)) < len(self.names):
+            raise BadInput(f"an agent is named twice: {' '.join(self.names)}")
+        self.fingerprints = {player.name: fingerprint(player) for player in players}
+        for one, other in itertools.combinations(self.names, 2):
+            if self.fingerprints[one] == self.fingerprints[other]:
+                raise BadInput(f"{one} and {other} are the same agent, so that neither can be rated against the other")
+        self.met: dict[tuple[str, str], Met] = {}
+        if store is not None:
+            self.met = store.meetings(game.spec, random_plies, self.fingerprints)
+        self._exhausted: set[tuple[int, int]] = set()
+
+    # --- playing ---------------------------------------------------------------------------------------------------
+
+    def round_robin(self, games: int, told: Told | None = None) -> None:
+        """`games` more games for every two players."""
+        pairs = list(itertools.combinations(range(len(self.players)), 2))
+        for number, (one, other) in enumerate(pairs):
+            self._play(one, other, games, told, number * games, len(pairs) * games)
+
+    def narrow(self, games: int, total: int, told: Told | None = None) -> None:
+        """About `total` more games, `games` at a time, between those whose games narrow the intervals most.
+
+        First everybody meets the first player and the one named before.
+        """
+        done = 0
+        for one, other in first_pairings(len(self.players)):
+            if done < total and not self.crosstable()[0][one, other]:
+                done += self._play(one, other, games, told, done, total)
+        while done < total:
+            possible = [pair for pair in self._by_gain(games) if pair not in self._exhausted]
+            if not possible:
+                break
+            done += self._play(*possible[0], games, told, done, total)
+
+    def decide(self, test: SPRT, games: int, most: int, told: Told | None = None) -> Verdict:
+        """Let the first two players meet, `games` at a time and `most` in all, until the test is decided.
+
+        Games in the store count, since the test is about the agents and not about the day.
+        """
+        test.check()
+        while True:
+            met = self.met.get((self.names[0], self.names[1]), _NOBODY)
+            verdict = test.verdict(met.pair_scores)
+            done = met.pair_scores.size
+            if verdict.accepted is not None or done >= most or (0, 1) in self._exhausted:
+                return verdict
+            self._play(0, 1, min(games, most - done), told, done, most)
+
+    def _play(self, one: int, other: int, games: int, told: Told | None, done: int, total: int) -> int:
+        """Let two players meet; how many games that were. None where there is nothing new that they could play."""
+        first, second = self.players[one], self.players[other]
+        pair = first.name, second.name
+        met = self.met.get(pair, _NOBODY)
+        title = f"{first.name} v {second.name}"
+        seed = self._battle_seed(pair, met.battles)
+        progress = None if told is None else lambda finished, _: told(title, min(done + finished, total), total)
+        try:
+            played = battle(self.game, first, second, games, self.random_plies, seed, progress, met.openings)
+        except NothingNew:
+            self._exhausted.add((one, other))
+            return 0
+        if played.games < games:
+            self._exhausted.add((one, other))
+        if self.store is not None:
+            prints = self.fingerprints[first.name], self.fingerprints[second.name]
+            self.store.add(played, prints, self.random_plies, seed)
+        self.met[pair] = Met(
+            np.concatenate([met.pair_scores, played.pair_scores]),
+            met.openings | set(played.opening_hashes),
+            met.battles + 1,
+        )
+        return played.games
+
+    def _battle_seed(self, pair: tuple[str, str], battles: int) -> int:
+        """Another one for each battle of two agents, whatever else is played and in whatever order."""
+        words = [str(self.seed), *(self.fingerprints[name] for name in pair), str(battles)]
+        return int.from_bytes(hashlib.blake2b(" ".join(words).encode(), digest_size=4).digest()) % 2**31
+
+    # --- what is known ---------------------------------------------------------------------------------------------
+
+    def ratings(self) -> list[Rating]:
+        """Elo of everybody, in the order of the players."""
+        return rate(self.names, {pair: met.pair_scores for pair, met in self.met.items()}, self.anchor, self.seed)
+
+    def crosstable(self) -> tuple[np.ndarray, np.ndarray]:
+        """[N, N] games between each two, and [N, N] the points that the row's player took from the column's."""
+        count = len(self.players)
+        games, points = np.zeros((count, count)), np.zeros((count, count))
+        for (first, second), met in self.met.items():
+            one, other = self.names.index(first), self.names.index(second)
+            games[one, other] = games[other, one] = met.pair_scores.size
+            points[one, other] = met.pair_scores.sum()
+            points[other, one] = met.pair_scores.size - points[one, other]
+        return games, points
+
+    def _by_gain(self, more: int) -> list[tuple[int, int]]:
+        """All pairings, the one that narrows the intervals most first."""
+        games, points = self.crosstable()
+        anchored = np.array([name == self.anchor for name in self.names])
+        guess = fit(points + _FAIR_DRAW / 2 * (games > 0), ~anchored, np.zeros(len(games)))
+        return next_pairings(guess, games, anchored, more)
