@@ -65,11 +65,12 @@ class Met(NamedTuple):
 class Store:
     """A file of results; it is made where there is none. Several processes may use it at a time."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str], make_folder: bool = False) -> None:
+        """With `make_folder` the folder of the file is made too, when there is something to keep."""
+        self.path, self.make_folder = Path(path), make_folder
         if self.path.is_dir():
             raise BadInput(f"{self.path} is a folder, but results are kept in one file")
-        if not self.path.parent.is_dir():
+        if not self.path.parent.is_dir() and not make_folder:
             raise BadInput(f"there is no folder {self.path.parent} to keep {self.path.name} in")
         if self.path.exists():
             with self._open() as database:
@@ -77,6 +78,9 @@ class Store:
 
     def add(self, battle: Battle, fingerprints: tuple[str, str], asked_plies: int, seed: int) -> None:
         """Keep what came of a battle, whole or not at all."""
+        if self.make_folder:
+            with writing(str(self.path), otherwise=BadInput):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
         with writing(str(self.path), otherwise=BadInput), self._open() as database:
             database.execute("BEGIN IMMEDIATE")
             self._make_tables(database)

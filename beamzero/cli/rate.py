@@ -83,7 +83,7 @@ def rate_command(
     if plot is not None:
         check_writable(plot, "a picture is")
     players = [make_player(name, rules) for name in names]
-    results = None if no_store else _open(store)
+    results = None if no_store else Store(store, make_folder=store == STORE)
     tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR)
     if sprt is not None:
         return _test(tournament, SPRT(*sprt), games, total or 100 * games, json)
@@ -118,13 +118,6 @@ def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, floa
             raise BadInput(f"--sprt is about two agents, but there are {len(agents)}")
         if not games:
             raise BadInput("games is 0, but --sprt must play some at a time")
-
-
-def _open(path: Path) -> Store:
-    """The store; its default folder is made, another one must be there."""
-    if path == STORE:
-        path.parent.mkdir(exist_ok=True)
-    return Store(path)
 
 
 def _strength(rating: Rating) -> tuple[float, str]:

@@ -68,23 +68,6 @@ def test_trained_agents_fight_as_runs_and_as_files(tmp_path, capsys):
     assert searching["score"] > 0.5
 
 
-def test_rate_as_json_and_for_people(capsys):
-    words = ["rate", GAME, "lookahead:1", "lookahead:2", "--games", "60", "--seed", "2"]
-    result = json.loads(run_main(capsys, *words, "--json"))
-    assert result["game"] == GAME and result["games"] == 60
-    assert all(row.keys() >= {"agent", "elo", "low", "high"} for row in result["ratings"])
-    assert [row["agent"] for row in result["ratings"]] == ["lookahead:2", "lookahead:1", "random"], "strongest first"
-    by_name = {row["agent"]: row for row in result["ratings"]}
-    assert by_name["random"]["elo"] == 1000, "by definition"
-    for row in result["ratings"]:
-        assert row["low"] <= row["elo"] <= row["high"]
-    lines = run_main(capsys, *words).splitlines()
-    assert lines[0].split() == ["agent", "Elo,", "95%", "interval", "score", "games"]
-    assert [line.split()[0] for line in lines[1:]] == [row["agent"] for row in result["ratings"]]
-    row = result["ratings"][0]
-    assert f"{row['elo']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" in lines[1]
-
-
 def test_perft_as_json_and_for_people(capsys):
     assert json.loads(run_main(capsys, "perft", GAME, "4", "--json")) == {
         "game": GAME, "depth": 4, "nodes": [9, 72, 504, 3024],
