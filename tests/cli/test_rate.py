@@ -39,7 +39,9 @@ def test_as_json_and_for_people(capsys, tmp_path):
     row = result["ratings"][0]
     assert f"{row['elo']:.0f} [{row['low']:.0f}, {row['high']:.0f}]" in lines[1], "what is in the store, without games"
     table = [line.split() for line in lines[-5:-2]]
-    assert float(table[0][1]) + float(table[1][1]) == pytest.approx(1), "one against two, and two against one"
+    assert float(table[0][1]) + float(table[1][1]) == pytest.approx(1, abs=0.011), (
+        "one against two, and two against one"
+    )
     assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG") and "ladder.png" in lines[-1]
 
 
