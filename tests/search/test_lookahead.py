@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 
 import jax
 import jax.numpy as jnp
@@ -71,10 +70,12 @@ def assert_same(result, row: int, rules: Rules, position, depth: int) -> None:
     assert result.nodes[row] == positions_seen(rules, position, depth)
 
 
-SMALL = "tic_tac_toe", "connect_four:rows=4,columns=4,length=3"
+SMALL = "connect_four:rows=4,columns=4,length=3"
 
 
-@pytest.mark.parametrize(("name", "depth"), [*itertools.product(SMALL, [1, 2, 3]), ("othello:size=6", 2)])
+@pytest.mark.parametrize(
+    ("name", "depth"), [("tic_tac_toe", 3), *((SMALL, depth) for depth in (1, 2, 3)), ("othello:size=6", 2)]
+)
 def test_games_are_searched_to_the_depth(name, depth):
     game = make_game(name)
     rules = GameRules(game, zero_evaluator(game))
@@ -85,7 +86,7 @@ def test_games_are_searched_to_the_depth(name, depth):
             assert_same(result, row, rules, rules.position(at(states, row)), depth)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+@pytest.mark.parametrize("depth", [1, 2, 4])
 @pytest.mark.parametrize("shape", [NARROW, WIDE], ids=["narrow", "wide"])
 @settings(max_examples=8)
 @given(seed=SEEDS)
