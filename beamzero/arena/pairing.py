@@ -41,25 +41,11 @@ def gains(ratings: np.ndarray, games: np.ndarray, anchored: np.ndarray, more: in
     return (gained + gained.T) / 2  # rounding aside it is symmetric as it is
 
 
-def next_pairings(
-    ratings: np.ndarray,
-    games: np.ndarray,
-    anchored: np.ndarray,
-    more: int,
-    limits: np.ndarray | None = None,
-) -> list[tuple[int, int]]:
-    """All pairings, the one that narrows the intervals most first; of equal ones the first by number.
-
-    `limits` [N, N] is how many games two agents can play that are not copies of others; a pairing that has none left
-    is not listed.
-    """
+def next_pairings(ratings: np.ndarray, games: np.ndarray, anchored: np.ndarray, more: int) -> list[tuple[int, int]]:
+    """All pairings, the one that narrows the intervals most first; of equal ones the first by number."""
     gained = gains(ratings, games, anchored, more)
-    possible = [
-        (first, second)
-        for first, second in itertools.combinations(range(len(ratings)), 2)
-        if limits is None or games[first, second] < limits[first, second]
-    ]
-    return sorted(possible, key=lambda pair: (-round(float(gained[pair]), 12), pair))
+    pairs = itertools.combinations(range(len(ratings)), 2)
+    return sorted(pairs, key=lambda pair: (-round(float(gained[pair]), 12), pair))
 
 
 def first_pairings(agents: int) -> list[tuple[int, int]]:

@@ -110,8 +110,8 @@ def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, floa
         raise BadInput(f"games is {games}, but must be an even number: each opening is played with both colours")
     if pairings not in ("auto", "all", "best"):
         raise BadInput(f"pairings is {pairings!r}, but must be auto, all or best")
-    if total is not None and total < 2:
-        raise BadInput(f"total is {total}, but must be 2 or more")
+    if total is not None and (total < 2 or total % 2):
+        raise BadInput(f"total is {total}, but must be an even number, 2 or more")
     if sprt is not None:
         SPRT(*sprt).check()
         if len(agents) != 2:

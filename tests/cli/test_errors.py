@@ -112,7 +112,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["rate", "tic_tac_toe", "lookahead:x"], "depth is 'x', but must be a whole number"),
     (["rate", "tic_tac_toe", "lookahead:1", "one_step_lookahead"], "are the same agent"),
     (["rate", "tic_tac_toe", "lookahead:1", "--pairings", "some"], "pairings is 'some', but must be auto, all or best"),
-    (["rate", "tic_tac_toe", "lookahead:1", "--total", "1"], "total is 1, but must be 2 or more"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--total", "41"], "total is 41, but must be an even number, 2 or more"),
     (["rate", "tic_tac_toe", "lookahead:1", "--sprt", "0", "20"], "--sprt is about two agents, but there are 1"),
     (["rate", "tic_tac_toe", "random", "lookahead:1", "--sprt", "20", "0"], "sprt is 20 0, but must be two"),
     (["rate", "tic_tac_toe", "random", "lookahead:1", "--sprt", "0", "20", "--games", "0"], "must play some at a time"),
