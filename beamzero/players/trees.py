@@ -50,7 +50,10 @@ def make_alphazero(name: str, spec: Spec, game: Game) -> Player:
     if not searching:
         return SearchPlayer(name, game, Likeliest(), trained.evaluator)
     learned = trained.info["settings"]
-    search = _settings(name, options, c=float(learned["c"]), unvisited=float(learned["unvisited"]))
+    search = _settings(
+        name, options, c=float(learned["c"]), unvisited=float(learned["unvisited"]),
+        relative=bool(learned.get("relative", False)),
+    )  # fmt: skip
     if "seconds" in options:
         return ClockedTree(name, game, search, trained.evaluator, options["seconds"])
     return SearchPlayer(name, game, search, trained.evaluator)

@@ -7,8 +7,10 @@ where the game is over; asks what that is worth; and adds this to all moves it c
     UCT:   Q + c * sqrt(ln(N of all moves) / N)                moves that were never tried first
 
 where N counts how often it was tried and Q is the mean of what that led to, for the side to move, in [-1, 1] as it is;
-`unvisited` where it was never tried. Of equal moves the first in the game's list is taken. Where nothing was tried yet,
-all counts are 0 and the formula says nothing: there 1 stands for the count of all moves, so that the prior decides.
+`unvisited` where it was never tried, or with `relative` the mean of all that came of the node so far and `unvisited`
+more: for where the net is sure that a side is ahead, 0 makes the search try hardly anything. Of equal moves the first
+in the game's list is taken. Where nothing was tried yet, all counts are 0 and the formula says nothing: there 1 stands
+for the count of all moves, so that the prior decides.
 
 Layout. A tree's nodes stand in the order in which they were added, the root in place 0; each has K slots for its moves.
 Values are for side 0 except in the sums of a node, which are for the side to move there, so a second move of the same
@@ -43,6 +45,8 @@ from beamzero.search.mcts_tree import (
     VISITS,
     Tree,
     best_slot,
+    edge_means,
+    node_mean,
     root_policy,
     root_result,
     root_value,
@@ -78,6 +82,8 @@ class MCTS:
     """Whether moves are chosen by UCT, without priors."""
     unvisited: float = 0.0
     """Q of a move that was never tried."""
+    relative: bool = False
+    """Whether that is counted from what its node is worth so far, rather than from 0."""
     noise: float = 0.0
     """The share of random noise in the priors of the root; it needs a key."""
     alpha: float = 0.3
@@ -151,7 +157,8 @@ class MCTS:
         last = jnp.where(fresh, tree.size - 1, leaf.node)
         if game.num_chance:
             fresh &= tree.chance[rows, last] & ~empty
-            leaf = Leaf(last, self._choose(tree.edges[rows, last], tree.chance[rows, last]))
+            own = tree.sign[rows, last] * tree.value[rows, last]
+            leaf = Leaf(last, self._choose(tree.edges[rows, last], tree.chance[rows, last], own))
             tree = self._add(game, evaluator, tree, _follow(game, tree, leaf), leaf, fresh)
             last = jnp.where(fresh, tree.size - 1, last)
         return self._back_up(tree, last)._replace(done=tree.done + 1)
@@ -164,7 +171,7 @@ class MCTS:
             going = following >= 0
             node = jnp.where(going, following, leaf.node)
             edges = tree.edges[rows, node]  # [B, 4, K]
-            slot = self._choose(edges, tree.chance[rows, node])
+            slot = self._choose(edges, tree.chance[rows, node], tree.sign[rows, node] * tree.value[rows, node])
             child = jnp.take_along_axis(edges[:, CHILD], slot[:, None], axis=1)[:, 0].astype(jnp.int32)
             slot = jnp.where(going, slot, leaf.slot)
             return Leaf(node, slot), jnp.where(going & ~tree.over[rows, node], child, -1)
@@ -172,11 +179,14 @@ class MCTS:
         start = jnp.zeros_like(rows)
         return lax.while_loop(lambda carry: jnp.any(carry[1] >= 0), _several(go_down), (Leaf(start, start), start))[0]
 
-    def _choose(self, edges: Array, chance: Array) -> Array:
-        """int32 [B]: the most promising slot of each node, the first of equal ones; where dice decide, the rarest."""
+    def _choose(self, edges: Array, chance: Array, own: Array) -> Array:
+        """int32 [B]: the most promising slot of each node, the first of equal ones; where dice decide, the rarest.
+
+        `own` [B] is what the evaluator says of the nodes, for the sides to move.
+        """
         prior, visits, total = edges[:, PRIOR], edges[:, VISITS], edges[:, TOTAL]
         tried = jnp.sum(visits, axis=1, keepdims=True)
-        mean = jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), self.unvisited)
+        mean = edge_means(visits, total, self._never_tried(visits, total, own))
         if self.uct:
             doubt = jnp.sqrt(jnp.log(jnp.maximum(tried, 1.0)) / jnp.maximum(visits, 1.0))
             promise = jnp.where(visits > 0, mean + self.c * doubt, jnp.inf)
@@ -185,6 +195,16 @@ class MCTS:
             promise = mean + self.c * prior * jnp.sqrt(count) / (1.0 + visits)
         promise = jnp.where(chance[:, None], prior * (1.0 + tried) - visits, promise)
         return first_highest(jnp.where(prior > -jnp.inf, promise, -jnp.inf))
+
+    def _never_tried(self, visits: Array, total: Array, own: Array) -> Array:
+        """float32 [B]: Q of a move of each node that was never tried."""
+        if not self.relative:
+            return jnp.full_like(own, self.unvisited)
+        return jnp.clip(node_mean(visits, total, own) + self.unvisited, -1.0, 1.0)
+
+    def _at_root(self, tree: Tree) -> Array:
+        """float32 [B]: Q of a move of each root that was never tried."""
+        return self._never_tried(tree.edges[:, 0, VISITS], tree.edges[:, 0, TOTAL], tree.sign[:, 0] * tree.value[:, 0])
 
     def _add(self, game: Game, evaluator: Evaluator, tree: Tree, states: State, leaf: Leaf, fresh: Array) -> Tree:
         """The tree with one node more where `fresh` [B] holds, reached from `leaf`."""
@@ -257,7 +277,7 @@ class MCTS:
         noise_key, key = jax.random.split(key)
         tree = self.advance(game, evaluator, self.start(game, states, noise_key), self.sims)
         policy = root_policy(tree)[:, : game.max_moves]
-        best = best_slot(tree, self.unvisited, key)
+        best = best_slot(tree, self._at_root(tree), key)
         rows, slot = jnp.arange(best.shape[0], dtype=jnp.int32), pick(policy, best)
         child = jnp.maximum(tree.edges[rows, 0, CHILD, slot], 0.0).astype(jnp.int32)  # the root where it is over
         return Lesson(
@@ -271,7 +291,7 @@ class MCTS:
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
         """The best move, and how often each was tried; `proven` are the moves that end the game."""
-        return root_result(game, tree, self.unvisited, key)
+        return root_result(game, tree, self._at_root(tree), key)
 
 
 def _several(level: Callable[[_Carry], _Carry]) -> Callable[[_Carry], _Carry]:

@@ -45,27 +45,30 @@ def root_policy(tree: Tree) -> Array:
 
 def root_value(tree: Tree) -> Array:
     """float32 [B]: the mean of all that the simulations came to, for the side to move at the root."""
-    visits, total = tree.edges[:, 0, VISITS], tree.edges[:, 0, TOTAL]
-    own = tree.sign[:, 0] * tree.value[:, 0]
+    return node_mean(tree.edges[:, 0, VISITS], tree.edges[:, 0, TOTAL], tree.sign[:, 0] * tree.value[:, 0])
+
+
+def node_mean(visits: Array, total: Array, own: Array) -> Array:
+    """float32 [B]: the mean of what nodes are worth by themselves (`own` [B]) and of all that came of their moves."""
     return (own + jnp.sum(total, axis=1)) / (1.0 + jnp.sum(visits, axis=1))
 
 
-def root_values(tree: Tree, unvisited: float) -> Array:
-    """float32 [B, K]: the mean of what came of each move of the root, for the side to move."""
-    visits, total = tree.edges[:, 0, VISITS], tree.edges[:, 0, TOTAL]
-    return jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), unvisited)
+def edge_means(visits: Array, total: Array, unvisited: Array) -> Array:
+    """float32 [B, K]: the mean of what came of each move, for the side to move; `unvisited` [B] where nothing did."""
+    return jnp.where(visits > 0, total / jnp.maximum(visits, 1.0), unvisited[:, None])
 
 
-def best_slot(tree: Tree, unvisited: float, key: Array) -> Array:
+def best_slot(tree: Tree, unvisited: Array, key: Array) -> Array:
     """int32 [B]: the move that was tried most; of several the best by value; of several by the key."""
-    visits, values = tree.edges[:, 0, VISITS], root_values(tree, unvisited)
+    visits = tree.edges[:, 0, VISITS]
+    values = edge_means(visits, tree.edges[:, 0, TOTAL], unvisited)
     listed = tree.edges[:, 0, PRIOR] > -jnp.inf
     most = listed & (visits == jnp.max(jnp.where(listed, visits, -1.0), axis=1, keepdims=True))
     best = most & (values == jnp.max(jnp.where(most, values, -jnp.inf), axis=1, keepdims=True))
     return first_highest(jnp.where(best, jax.random.uniform(key, visits.shape), -1.0))
 
 
-def root_result(game: Game, tree: Tree, unvisited: float, key: Array) -> SearchResult:
+def root_result(game: Game, tree: Tree, unvisited: Array, key: Array) -> SearchResult:
     """The best move, and how often each was tried; `proven` are the moves that end the game."""
     moves, child = tree.moves[:, 0], tree.edges[:, 0, CHILD]
     listed = tree.edges[:, 0, PRIOR] > -jnp.inf
@@ -78,7 +81,7 @@ def root_result(game: Game, tree: Tree, unvisited: float, key: Array) -> SearchR
 
     return SearchResult(
         action=moves[rows, slot],
-        values=by_action(root_values(tree, unvisited), -jnp.inf),
+        values=by_action(edge_means(tree.edges[:, 0, VISITS], tree.edges[:, 0, TOTAL], unvisited), -jnp.inf),
         policy=by_action(root_policy(tree), 0.0),
         value=root_value(tree),
         nodes=tree.size,

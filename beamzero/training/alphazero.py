@@ -25,7 +25,7 @@ from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, new_learn
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
-from beamzero.training.searchplay import SearchedGames, SearchPlay, play_lane
+from beamzero.training.searchplay import Credit, SearchedGames, SearchPlay, play_lane
 from beamzero.training.settings import AlphaZeroSettings
 from beamzero.training.window import Window, empty_window, keep
 
@@ -96,7 +96,7 @@ class AlphaZero:
         report("fitting", 0, 1)
         window = state.window
         for games in lanes:
-            window = keep(self.game, settings.search_value, window, games, adjudicate=settings.adjudicate)
+            window = keep(self.game, self._credit, window, games)
         net, loss, parts = fit_samples(
             AlphaZeroLoss(self.net, settings.symmetry, settings.l2, settings.value_weight), settings.batch_size,
             jnp.int32(settings.batches), state.net, window.rows, window.size, jnp.float32(rate), fit_key,
@@ -154,6 +154,11 @@ class AlphaZero:
             random_plies=settings.random_plies,
         )
 
+    @property
+    def _credit(self) -> Credit:
+        settings = self.settings
+        return Credit(settings.search_value, settings.adjudicate, settings.adjudicate_scale, settings.discount)
+
     @functools.cached_property
     def _teacher(self) -> Teacher:
         settings = self.settings
@@ -162,7 +167,8 @@ class AlphaZero:
         return dataclasses.replace(self._puct(settings.sims), noise=settings.noise, alpha=settings.noise_alpha)
 
     def _puct(self, sims: int) -> MCTS:
-        return MCTS(sims, c=self.settings.c, unvisited=self.settings.unvisited)
+        settings = self.settings
+        return MCTS(sims, c=settings.c, unvisited=settings.unvisited, relative=settings.relative)
 
     # --- the gate --------------------------------------------------------------------------------------------------
 

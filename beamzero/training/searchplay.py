@@ -17,7 +17,7 @@ from jax import Array, lax
 from beamzero.games import Game, State
 from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, side_sign
-from beamzero.search.features import feature_evaluator
+from beamzero.search.features import feature_evaluator, hand_made_weights
 from beamzero.search.simple import random_moves
 from beamzero.search.teaching import Teacher
 
@@ -34,6 +34,20 @@ class SearchPlay:
     random_plies: int = 0
 
 
+@dataclasses.dataclass(frozen=True)
+class Credit:
+    """How what came of a game is credited to the states on the way; as it stands, the result of the game to all."""
+
+    search_value: float = 0.0
+    """The share of what the search said, the rest being the game's result."""
+    adjudicate: float = 0.0
+    """A cut game's result is this share of what the game's own evaluation says of its last position."""
+    adjudicate_scale: float = 1.0
+    """What that evaluation is multiplied by, as logarithms of odds."""
+    discount: float = 1.0
+    """A result d turns ahead counts discount^d of itself: discount^1 in the last state that was played in."""
+
+
 class SearchedGames(NamedTuple):
     """G games of at most T turns, in turns: [T, G]. Before the end, what is not played yet holds anything."""
 
@@ -46,16 +60,17 @@ class SearchedGames(NamedTuple):
     turn: Array  # int32 []
     evaluations: Array  # int32 [] of the last turn
 
-    def outcome(self, game: Game, adjudicate: float = 0.0) -> Array:
-        """float32 [T, G]: the game's result for the side to move in each state; 0 for a draw.
-
-        A cut game counts as the share `adjudicate` of what the game's own evaluation says of its last position.
-        """
+    def targets(self, game: Game, credit: Credit) -> Array:
+        """float32 [T, G]: what the value is to learn of each state, for the side to move there."""
         result = jax.vmap(game.score)(self.now)
-        if adjudicate:
-            guess = adjudicate * side_sign(game, self.now) * feature_evaluator(game).value(self.now)
+        if credit.adjudicate:
+            evaluate = feature_evaluator(game, credit.adjudicate_scale * hand_made_weights(game)).value
+            guess = credit.adjudicate * side_sign(game, self.now) * evaluate(self.now)
             result = jnp.where(jax.vmap(game.over)(self.now), result, guess)
-        return jax.vmap(functools.partial(side_sign, game))(self.states) * result[None]
+        turns = jnp.arange(self.played.shape[0], dtype=jnp.float32)[:, None]
+        ahead = jnp.sum(self.played, axis=0, dtype=jnp.float32)[None] - turns
+        outcome = jax.vmap(functools.partial(side_sign, game))(self.states) * result[None] * credit.discount**ahead
+        return (1 - credit.search_value) * outcome + credit.search_value * self.value
 
 
 def play_lane(

@@ -184,6 +184,9 @@ class AlphaZeroSettings(RunSettings):
     """How much the search tries what it seldom tried: c in Q + c P sqrt(sum N) / (1 + N)."""
     unvisited: float = 0.0
     """Q of a move that the search never tried."""
+    relative: bool = False
+    """Whether that is counted from what the position is worth so far, rather than from 0; it helps where one side is
+    far ahead."""
     noise: float = 0.25
     """Share of Dirichlet noise in the priors of the root in self-play; 0 for none."""
     noise_alpha: float = 0.5
@@ -215,6 +218,10 @@ class AlphaZeroSettings(RunSettings):
     """Share of the search's root value in what the value learns, the rest being the outcome of the game."""
     adjudicate: float = 0.0
     """A game that is cut counts as this share of what the game's own evaluation says of it; 0 means as a draw."""
+    adjudicate_scale: float = 1.0
+    """Factor of that evaluation, as a logarithm of odds: below 1, a large lead and a larger one stay apart."""
+    discount: float = 1.0
+    """What is left of a result a turn earlier, so that a win counts for more the sooner it comes; 1: all of it."""
 
     gate_games: int = 0
     """Games of the new net against the best so far, which alone plays and is kept as the agent. 0: the newest is."""
@@ -245,6 +252,8 @@ class AlphaZeroSettings(RunSettings):
         "value_weight": (0.0, 1e3),
         "search_value": (0.0, 1.0),
         "adjudicate": (0.0, 1.0),
+        "adjudicate_scale": (0.001, 1000.0),
+        "discount": (0.01, 1.0),
         "gate_games": (0, 10**6),
         "gate_score": (0.0, 1.0),
         "gate_sims": (0, MOST_SIMULATIONS),

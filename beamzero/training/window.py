@@ -11,7 +11,7 @@ from jax import Array
 
 from beamzero.games import Game
 from beamzero.training.fit import AlphaZeroRows
-from beamzero.training.searchplay import SearchedGames
+from beamzero.training.searchplay import Credit, SearchedGames
 
 
 class Window(NamedTuple):
@@ -44,13 +44,10 @@ def empty_window(game: Game, capacity: int) -> Window:
     return Window(rows, jnp.int32(0), jnp.int32(0))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1), static_argnames="adjudicate")
-def keep(game: Game, search_value: float, window: Window, games: SearchedGames, adjudicate: float = 0.0) -> Window:
-    """The window after the positions of `games` came in, game by game; of more than it holds, the last ones.
-
-    The value is to learn the outcome of the game, and by the share `search_value` what the search said instead.
-    """
-    outcome = (1 - search_value) * games.outcome(game, adjudicate) + search_value * games.value
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def keep(game: Game, credit: Credit, window: Window, games: SearchedGames) -> Window:
+    """The window after the positions of `games` came in, game by game; of more than it holds, the last ones."""
+    outcome = games.targets(game, credit)
     capacity = window.rows.outcome.shape[0]
 
     def by_game(x: Array) -> Array:

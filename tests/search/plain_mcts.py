@@ -19,6 +19,7 @@ class Node:
     visits: list[int]
     total: list[np.float32]  # of what each move led to, for the side to move here
     children: dict[int, Node]  # by the place of the move in the list
+    own: np.float32  # what the position is worth by itself, for the side to move
 
 
 def simulate(rules: Rules, settings: MCTS, position: Position) -> Node:
@@ -46,7 +47,8 @@ def make_node(rules: Rules, position: Position) -> Node:
     scores = rules.scores(position)[moves].astype(np.float32)
     powers = np.exp(scores - scores.max()) if moves else scores
     count = len(moves)
-    return Node(position, moves, list(powers / powers.sum()), [0] * count, [np.float32(0)] * count, {})
+    prior, nothing = list(powers / powers.sum()), [np.float32(0)] * count
+    return Node(position, moves, prior, [0] * count, nothing, {}, rules.value(position))
 
 
 def worth_to_side_0(rules: Rules, position: Position) -> np.float32:
@@ -60,7 +62,7 @@ def most_promising(settings: MCTS, node: Node) -> int:
 
     def promise(place: int) -> float:
         visits = node.visits[place]
-        mean = node.total[place] / np.float32(visits) if visits else np.float32(settings.unvisited)
+        mean = node.total[place] / np.float32(visits) if visits else never_tried(settings, node)
         if settings.uct:
             return mean + settings.c * math.sqrt(math.log(tried) / visits) if visits else math.inf
         count = tried + 1 if settings.count_node else max(tried, 1)
@@ -68,6 +70,14 @@ def most_promising(settings: MCTS, node: Node) -> int:
         return float(mean + bonus)
 
     return max(range(len(node.moves)), key=promise)  # the first of equal ones
+
+
+def never_tried(settings: MCTS, node: Node) -> np.float32:
+    """Q of a move of the node that was never tried."""
+    if not settings.relative:
+        return np.float32(settings.unvisited)
+    mean = (node.own + np.sum(node.total, dtype=np.float32)) / np.float32(1 + sum(node.visits))
+    return np.clip(mean + np.float32(settings.unvisited), np.float32(-1), np.float32(1))
 
 
 def size(node: Node) -> int:

@@ -19,13 +19,14 @@ from beamzero.search.mcts import MCTS
 from beamzero.search.mcts_tree import Tree
 from tests.games.play import at, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
-from tests.search.plain_mcts import Node, simulate, size
+from tests.search.plain_mcts import Node, never_tried, simulate, size
 from tests.search.reference import GameRules, scrambled_evaluator
 
 KEY = jax.random.key(0)
 WAYS = {
     "puct": (NARROW, MCTS(30, c=0.3)),
     "curious": (NARROW, MCTS(30, c=4.0, unvisited=-1.0)),
+    "relative": (NARROW, MCTS(30, unvisited=-0.2, relative=True)),
     "uct": (NARROW, MCTS(30, uct=True, c=1.0)),
     "muzero": (NARROW, MCTS(30, count_node=True)),
     "wide": (WIDE, MCTS(30)),
@@ -60,7 +61,7 @@ def assert_same(search: MCTS, result: SearchResult, row: int, root: Node) -> Non
     legal = np.flatnonzero(result.values[row] > -np.inf)
     assert legal.tolist() == sorted(root.moves)
     for place, move in enumerate(root.moves):
-        mean = root.total[place] / root.visits[place] if root.visits[place] else search.unvisited
+        mean = root.total[place] / root.visits[place] if root.visits[place] else never_tried(search, root)
         assert result.values[row, move] == pytest.approx(mean, abs=1e-6)
     assert visits[int(result.action[row])] == max(visits.values())
     assert result.nodes[row] == size(root)

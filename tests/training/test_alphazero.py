@@ -14,7 +14,7 @@ from beamzero.players import SearchPlayer
 from beamzero.search.mcts import MCTS
 from beamzero.training.alphazero import AlphaZero
 from beamzero.training.report import Report
-from beamzero.training.searchplay import play_lane
+from beamzero.training.searchplay import Credit, play_lane
 from beamzero.training.window import empty_window, keep
 from tests.training.test_probs import CountAfter
 from tests.training.toy import run_toy, same_bits, settings
@@ -66,7 +66,7 @@ def test_the_window_is_filled_lane_by_lane_each_with_a_key_of_its_own():
         games, _ = play_lane(
             GAME, MCTS(4, noise=0.25, alpha=0.5), algorithm._lane, algorithm.evaluator(state), first, key
         )
-        window = keep(GAME, 0.0, window, games)
+        window = keep(GAME, Credit(), window, games)
         lanes.append(games)
     assert same_bits(window, after.window)
     assert not same_bits(lanes[0].states, lanes[1].states)

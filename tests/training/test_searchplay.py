@@ -19,7 +19,7 @@ from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.teaching import Lesson
-from beamzero.training.searchplay import SearchPlay, play_lane
+from beamzero.training.searchplay import Credit, SearchPlay, play_lane
 from tests.training.toy import same_bits
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -72,7 +72,7 @@ def replay(game, games, number):
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, KALAH], ids=lambda game: game.name)
 def test_games_are_legal_and_recorded_as_they_went(game):
     games, _ = searched(game)
-    outcome = np.asarray(games.outcome(game))
+    outcome = np.asarray(games.targets(game, Credit()))
     over, score, player = (compiled(rule) for rule in (game.over, game.score, game.player))
     ends, twice, not_best = set(), 0, 0
     for number in range(GAMES):
@@ -177,12 +177,12 @@ def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
     assert sum(slot > 0 for slot in sampled) > len(sampled) / 2
 
 
-@pytest.mark.parametrize("share", [0.5, 1.0])
-def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share):
+@pytest.mark.parametrize(("share", "scale"), [(0.5, 1.0), (1.0, 0.1)])
+def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scale):
     """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
     games, _ = play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)
     games = jax.device_get(games)
-    outcome = np.asarray(games.outcome(KALAH, share))
+    outcome = np.asarray(games.targets(KALAH, Credit(adjudicate=share, adjudicate_scale=scale)))
     result, own_evaluation = np.zeros(GAMES), feature_evaluator(KALAH).value
     cut = 0
     for number in range(GAMES):
@@ -192,10 +192,20 @@ def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share):
             result[number] = KALAH.score(now)
         else:
             cut += 1
-            result[number] = share * sign * float(own_evaluation(jax.tree.map(lambda x: x[None], now))[0])
+            value = float(own_evaluation(jax.tree.map(lambda x: x[None], now))[0])
+            result[number] = share * sign * np.tanh(scale * np.arctanh(value))
         sides = 1 - 2 * np.array([int(KALAH.player(one(games.states, turn, number))) for turn in range(6)])
         np.testing.assert_allclose(outcome[:, number], sides * result[number], atol=1e-6)
     assert 0 < cut < GAMES and len({round(x, 3) for x in result}) > 3, "some games were cut, with different results"
+
+
+def test_a_result_counts_for_less_the_later_it_comes():
+    games, _ = play_same(games=40)
+    whole, faded = (np.asarray(games.targets(TIC_TAC_TOE, Credit(discount=share))) for share in (1.0, 0.5))
+    for number in range(40):
+        for turn, left in enumerate(range(games.played[:, number].sum(), 0, -1)):
+            assert faded[turn, number] == whole[turn, number] * 0.5**left
+    assert whole[games.played].any() and not whole[games.played].all(), "games were won, and games were drawn"
 
 
 def test_a_cut_game_is_a_draw_and_finished_games_are_told():
@@ -205,7 +215,7 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     assert same_bits(one(whole.states, slice(6)), cut.states), "the same games, as far as they go"
     going_on = whole.played.sum(axis=0) > 6
     assert going_on.any() and not going_on.all()
-    outcome, full = (np.asarray(games.outcome(TIC_TAC_TOE)) for games in (cut, whole))
+    outcome, full = (np.asarray(games.targets(TIC_TAC_TOE, Credit())) for games in (cut, whole))
     assert (outcome[:, going_on] == 0).all() and cut.played[:, going_on].all()
     ended = np.flatnonzero(~going_on)
     played = cut.played[:, ended]

@@ -11,7 +11,7 @@ import pytest
 
 from beamzero.games import make_game
 from beamzero.games.tic_tac_toe import TicTacToeState
-from beamzero.training.searchplay import SearchedGames
+from beamzero.training.searchplay import Credit, SearchedGames
 from beamzero.training.window import Window, empty_window, keep
 from tests.training.toy import same_bits
 
@@ -56,7 +56,7 @@ def test_it_holds_what_a_deque_would(capacity, share):
     overflows = 0
     for _ in range(8):
         games = some_games(rng)
-        window = keep(GAME, share, window, games)
+        window = keep(GAME, Credit(search_value=share), window, games)
         overflows += games.played.sum() > capacity
         for game in range(GAMES):
             for turn in range(int(games.played[:, game].sum())):
@@ -74,7 +74,7 @@ def test_it_holds_what_a_deque_would(capacity, share):
 
 
 def test_it_is_the_same_after_it_lay_on_disk():
-    window = keep(GAME, 0.0, empty_window(GAME, 50), some_games(np.random.default_rng(1)))
+    window = keep(GAME, Credit(), empty_window(GAME, 50), some_games(np.random.default_rng(1)))
     tree = jax.tree.map(np.asarray, window.as_tree())
     assert all(isinstance(name, str) for name in tree["rows"]), "plain dicts"
     again = Window.from_tree(jax.tree.map(jnp.asarray, tree), GAME)
