@@ -85,7 +85,7 @@ def test_graphs_are_searched_as_by_minimax_with_a_table_of_any_size(entries, see
 
 @pytest.mark.parametrize(
     ("name", "depth"),
-    [("connect_four", 4), ("kalah", 4), ("othello:size=4", 6)],
+    [("connect_four", 4), ("kalah", 4)],
 )
 def test_thousands_of_positions_are_worth_the_same_with_a_table_and_without(name, depth):
     """And the move that is chosen is as good."""

@@ -51,7 +51,6 @@ def name_of(state: State) -> bytes:
         ("tic_tac_toe", "alphabeta:depth=9", 9, 0),
         ("tic_tac_toe", "lookahead:1", 6, 2),
         ("kalah:houses=3,seeds=2", "lookahead:1", 7, 0),  # where a side moves again
-        ("othello:size=4", "lookahead:1", 5, 1),
     ],
 )
 def test_a_side_that_follows_the_book_is_never_left_alone_whatever_the_other_plays(name, agent, plies, any_plies):
@@ -122,9 +121,7 @@ def test_values_are_what_positions_are_worth():
             break
 
 
-@pytest.mark.parametrize(
-    ("name", "plies"), [("tic_tac_toe", 4), ("connect_four", 3), ("kalah:houses=3,seeds=2", 4), ("othello:size=4", 3)]
-)
+@pytest.mark.parametrize(("name", "plies"), [("tic_tac_toe", 4), ("connect_four", 3), ("kalah:houses=3,seeds=2", 4)])
 def test_where_any_ply_may_be_played_anyhow_all_positions_are_in_the_book_once(name, plies):
     game = make_game(name)
     level, images = {b"": game.init(jax.random.key(0))}, set()
