@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 from collections.abc import Callable, Set
 
 import jax
@@ -13,10 +12,10 @@ import numpy as np
 from jax import Array
 
 from beamzero.arena.intervals import Interval, score_interval
+from beamzero.arena.openings import draw_openings, hashes
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player
-from beamzero.search.simple import random_moves
 
 Progress = Callable[[int, int], None]
 """Told how many games are finished, and of how many."""
@@ -46,6 +45,9 @@ class Battle:
     random_plies: int
     mean_plies: float
     interval: Interval
+    moves: np.ndarray | None = None
+    """int32 [2P, T]: the actions of every game from its first move on, -1 after its end; first the P games where the
+    first-named player moved first, then those where it moved second."""
 
     @property
     def games(self) -> int:
@@ -91,13 +93,13 @@ def battle(
         raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")
     key = jax.random.key(seed)
     distinct = first.deterministic and second.deterministic
-    openings, plies = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
-    pairs = jax.tree.leaves(openings)[0].shape[0]
+    openings, opened_by = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
+    pairs, plies = opened_by.shape
     if not pairs:
         raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
     first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
-    states, lengths = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
+    states, moves = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
     scores = np.asarray(_scores(game, states), np.float64) * (1 - 2 * np.asarray(first_side))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
     pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
@@ -105,19 +107,20 @@ def battle(
         game=game.spec,
         agents=(first.name, second.name),
         pair_scores=pair_scores,
-        opening_hashes=tuple(_hashes(openings)),
+        opening_hashes=tuple(hashes(openings)),
         random_plies=plies,
-        mean_plies=float(np.mean(np.asarray(lengths))) + plies,
+        mean_plies=float(np.mean(np.sum(moves >= 0, axis=1))) + plies,
         interval=score_interval(pair_scores, seed=seed),
+        moves=np.concatenate([np.concatenate([opened_by, opened_by]), moves], axis=1),
     )
 
 
 def _play(
     game: Game, first: Player, second: Player, states: State, first_side: Array, key: Array, progress: Progress | None
-) -> tuple[State, Array]:
-    """The finished games, and how many moves the players made in each."""
+) -> tuple[State, np.ndarray]:
+    """The finished games, and the moves of the players: int32 [B, T], -1 after a game's end."""
     total = first_side.shape[0]
-    lengths = jnp.zeros(total, jnp.int32)
+    made: list[Array] = []
     for ply in range(game.max_plies):
         turns, finished = _whose_turn(game, states, first_side)
         if progress is not None:
@@ -129,8 +132,9 @@ def _play(
             player.choose(states, turn, jax.random.fold_in(now, seat))
             for seat, (player, turn) in enumerate(zip((first, second), turns, strict=True))
         ]
-        states, lengths = _step(game, states, turns, moves, lengths)
-    return states, lengths
+        states, action = _step(game, states, turns, moves)
+        made.append(action)
+    return states, np.array(jax.device_get(made), np.int32).reshape(-1, total).T
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -142,69 +146,12 @@ def _whose_turn(game: Game, states: State, first_side: Array) -> tuple[list[Arra
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states: State, turns: list[Array], moves: list[Array], lengths: Array) -> tuple[State, Array]:
+def _step(game: Game, states: State, turns: list[Array], moves: list[Array]) -> tuple[State, Array]:
+    """The states after the moves, and the moves: -1 where the game was over before."""
     action = jnp.where(turns[0], moves[0], moves[1])
-    running = turns[0] | turns[1]
-    return jax.vmap(game.step)(states, action), lengths + running.astype(jnp.int32)
+    return jax.vmap(game.step)(states, action), jnp.where(turns[0] | turns[1], action, -1)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _scores(game: Game, states: State) -> Array:
     return jax.vmap(game.score)(states)
-
-
-# --- openings --------------------------------------------------------------------------------------------------------
-
-
-def draw_openings(
-    game: Game, count: int, plies: int, key: Array, distinct: bool, avoid: Set[bytes] = frozenset()
-) -> tuple[State, int]:
-    """`count` positions after `plies` random moves, none of them over, and the plies.
-
-    With `distinct` they are all different, and different from those with the hashes `avoid`. For that plies grow, but
-    not past a third of the longest game; where the game has no more openings than that, there are fewer than `count`.
-    """
-    while True:
-        found, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
-        if distinct and avoid:
-            fresh &= np.array([opening not in avoid for opening in _hashes(found)])
-        if not distinct or fresh.sum() >= count or plies >= game.max_plies // 3:
-            break
-        plies += 1
-    chosen = np.flatnonzero(fresh) if distinct else np.arange(fresh.size)
-    return jax.tree.map(lambda x: x[chosen[:count]], found), plies
-
-
-def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[State, np.ndarray]:
-    """`count` random openings that are not over, and for each whether none before it is the same."""
-    states, over = _random_openings(game, count, plies, key)
-    alive = np.flatnonzero(~np.asarray(over))
-    if alive.size == 0:
-        raise BadInput(f"{game.spec} is always over after {plies} random plies: use fewer")
-    states = jax.tree.map(lambda x: x[np.resize(alive, count)], states)
-    rows = _as_bytes(states)
-    fresh = np.zeros(count, bool)
-    fresh[np.unique(rows, axis=0, return_index=True)[1]] = True
-    return states, fresh
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[State, Array]:
-    def body(ply: Array, states: State) -> State:
-        return jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(key, ply)))
-
-    deal_key, key = jax.random.split(key)
-    states = jax.vmap(game.init)(jax.random.split(deal_key, count))
-    states = jax.lax.fori_loop(0, plies, body, states)
-    return states, jax.vmap(game.over)(states)
-
-
-def _as_bytes(states: State) -> np.ndarray:
-    """uint8 [B, bytes]: each state as one row of bytes."""
-    parts = [np.ascontiguousarray(np.asarray(x)) for x in jax.tree.leaves(states)]
-    return np.concatenate([part.reshape(part.shape[0], -1).view(np.uint8) for part in parts], axis=1)
-
-
-def _hashes(states: State) -> list[bytes]:
-    """[B] 8 bytes each: equal for equal states."""
-    return [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in _as_bytes(states)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,10 @@ AgentName = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; messages go to stderr.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same result.")]
+SaveGames = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Add the games to this file: .pgn (chess), .txt or .jsonl. See beamzero replay."),
+]
 Moves = Annotated[str, typer.Option(help="Moves to play first, separated by commas.")]
 
 

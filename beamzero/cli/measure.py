@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
@@ -9,7 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.battle import Battle, battle
-from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, out, print_json, progress_bar
+from beamzero.arena.recordfiles import add_records, check_format
+from beamzero.arena.records import GameRecord, records_of
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, out, print_json, progress_bar
 from beamzero.cli.position import Position, play_moves
 from beamzero.errors import BadInput
 from beamzero.games import make_game
@@ -36,10 +39,13 @@ def battle_command(
     games: Games = 1000,
     random_plies: RandomPlies = 2,
     seed: Seed = 0,
+    save: SaveGames = None,
     json: AsJson = False,
 ) -> None:
     """Let two agents play many games: wins, draws, losses by side, and the score with its 95% interval."""
     rules = make_game(game)
+    if save is not None:
+        check_format(save, rules.spec)
     one, other = make_player(agent, rules), make_player(opponent, rules)
     with progress_bar(f"{agent} v {opponent}") as update:
         played = battle(
@@ -51,10 +57,22 @@ def battle_command(
             seed,
             lambda done, total: update(f"{agent} v {opponent}", done, total),
         )
+        if save is not None:
+            add_records(save, _counted(records_of(rules, played), played.games, update))
     if json:
         return print_json(battle_json(played))
     show_battle(played)
+    if save is not None:
+        out.print(f"added to {save}", style="dim", markup=False)
     return None
+
+
+def _counted(
+    records: Iterable[GameRecord], total: int, update: Callable[[str, int, int], None]
+) -> Iterator[GameRecord]:
+    for done, record in enumerate(records):
+        update("writing the games", done, total)
+        yield record
 
 
 def battle_json(played: Battle) -> dict[str, Any]:

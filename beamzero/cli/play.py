@@ -6,8 +6,8 @@ import contextlib
 import dataclasses
 import itertools
 import secrets
-import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import jax
@@ -18,9 +18,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from beamzero.arena.recordfiles import add_records, check_format
+from beamzero.arena.records import GameRecord, today
 from beamzero.cli.analyse import analyse_command
 from beamzero.cli.board import SIDES, draw_board, in_colour, side_text
-from beamzero.cli.common import AsJson, GameName, Moves, agent_text, err, out, print_json
+from beamzero.cli.common import AsJson, GameName, Moves, SaveGames, agent_text, err, out, print_json
+from beamzero.cli.keyboard import keyboard
 from beamzero.cli.position import Position, split_moves
 from beamzero.cli.values import draw_values
 from beamzero.errors import BadInput
@@ -66,17 +69,20 @@ def play_command(
     position: Position = None,
     moves: Moves = "",
     seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help=SEED_HELP)] = None,
+    save: SaveGames = None,
     json: AsJson = False,
 ) -> None:
     """Play in the terminal; help lists what can be typed there."""
     if side not in SIDES:
         raise BadInput(f"side is {side!r}, but must be first or second")
     rules = make_game(game)
+    if save is not None:
+        check_format(save, rules.spec)
     name, why = (agent, "") if agent is not None else default_agent(rules)
     player = None if name == HUMAN else make_player(name, rules)
     console = err if json else out
     seed = secrets.randbelow(2**31) if seed is None else seed
-    session = Session(rules, player, console, keyboard(console), SIDES.index(side), seed, position)
+    session = Session(rules, player, console, keyboard(console), SIDES.index(side), seed, position, save)
     session.set_up(split_moves(moves))
     who = f"you against {name}{why}" if player else "two people"
     console.print(Text.assemble((rules.spec, "bold"), f": {who}; help lists the commands"), soft_wrap=True)
@@ -97,26 +103,6 @@ def default_agent(game: Game) -> tuple[str, str]:
     return f"lookahead:{affordable_depth(game)}", f" (no trained agent for this game ships or is in {RUNS})"
 
 
-def keyboard(console: Console) -> Callable[[str], str]:
-    """A function that shows a prompt on `console` and gives the line that was typed; EOFError after the last."""
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: F401  input() then edits lines and remembers them
-
-    def ask(prompt: str) -> str:
-        typed = sys.stdin.isatty()
-        if typed and not console.stderr:
-            return input(prompt)
-        console.print(prompt, end="", markup=False)
-        line = sys.stdin.readline()
-        if not line:
-            raise EOFError
-        if not typed:
-            console.print(line.rstrip("\n"), markup=False)  # so that what was piped in reads like a game
-        return line
-
-    return ask
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Turn:
     """A position in which someone has to choose, and what they chose; the last one of a game is still open."""
@@ -134,7 +120,8 @@ class Quit(Exception):
 class Session:
     """Games at one keyboard, one after the other. `side` is the person's; `player` is None where two people play.
 
-    They begin at `position`, in the notation of the game, or where the game does (None).
+    They begin at `position`, in the notation of the game, or where the game does (None). Games in which a move was made
+    are added to the file `save`.
     """
 
     def __init__(
@@ -146,9 +133,10 @@ class Session:
         side: int = 0,
         seed: int = 0,
         position: str | None = None,
+        save: Path | None = None,
     ) -> None:
         self.game, self.player, self.console, self.ask, self.side = game, player, console, ask, side
-        self.position = position
+        self.position, self.save = position, save
         self._key = jax.random.key(seed)
         self._games = 0
         self._thought = False
@@ -174,6 +162,16 @@ class Session:
     def _draw_key(self) -> Array:
         """Another key for each game and each position in it, the same ones for the same seed."""
         return jax.random.fold_in(jax.random.fold_in(self._key, self._games), len(self.turns))
+
+    def keep(self) -> None:
+        """Add the game to the file of saved games, if there is one and a move was made."""
+        if self.save is None or not self.moves:
+            return
+        names = [self.player.name if self.player and not self._is_person(side) else HUMAN for side in (0, 1)]
+        result = float(self.game.score(self.state)) if self.over else None
+        moves, players = tuple(self.moves), (names[0], names[1])
+        add_records(self.save, [GameRecord(self.game.spec, moves, players, result, self.position, 0, today())])
+        self.console.print(f"added to {self.save}", style="dim", markup=False)
 
     def begin(self) -> None:
         """A new game."""
@@ -262,6 +260,7 @@ class Session:
             self.console.print()
         except Quit:
             pass
+        self.keep()
 
     def answer(self) -> None:
         """Let the agent move for as long as it is its turn."""
@@ -366,6 +365,7 @@ class Session:
             self._say("there is no move of yours to take back")
 
     def _do_new(self) -> None:
+        self.keep()
         self.begin()
 
     def _do_swap(self) -> None:

@@ -24,7 +24,7 @@ def _value_line(move: MoveValue, best: MoveValue, width: int, policy: bool) -> T
     line = Text.assemble(
         (f" {move.move:<{width}}", "bold" if is_best else ""),
         f"  {move.value:+z.2f}  ",
-        _bar(move.value),
+        draw_bar(move.value),
         f"  {move.policy:>6.1%}" if policy else "",
         ("  ◂ best", "bold green") if is_best else "",
         f"  proven {_result(move)}" if move.proven else "",
@@ -37,7 +37,7 @@ _BAR = 12
 """Characters on either side of a bar's middle."""
 
 
-def _bar(value: float) -> Text:
+def draw_bar(value: float) -> Text:
     """A bar from the middle: to the right and green for a win, to the left and red for a loss."""
     halves = round(min(abs(value), 1.0) * _BAR * 2)
     full, half = divmod(halves, 2)

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.arena.battle import _as_bytes, battle, draw_openings
+from beamzero.arena.battle import battle
+from beamzero.arena.openings import as_bytes, draw_openings
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
@@ -119,7 +120,8 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
     game = TIC_TAC_TOE
     one, other = net_player(game, 0), net_player(game, 1)
     played = battle(game, one, other, games=24, seed=8)
-    openings, plies = draw_openings(game, 12, 2, jax.random.fold_in(jax.random.key(8), 0), distinct=True)
+    openings, opened_by = draw_openings(game, 12, 2, jax.random.fold_in(jax.random.key(8), 0), distinct=True)
+    plies = opened_by.shape[1]
     scores, lengths = np.zeros((12, 2)), []
     for number in range(12):
         opening = jax.tree.map(lambda x, number=number: x[number], openings)
@@ -129,6 +131,19 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
     assert (played.pair_scores == scores).all()
     assert played.random_plies == plies
     assert played.mean_plies == pytest.approx(np.mean(lengths))
+    assert (played.moves >= 0).sum(axis=1).reshape(2, 12).T.ravel().tolist() == lengths
+
+
+def test_its_moves_lead_to_its_results():
+    played = battle(TIC_TAC_TOE, net_player(TIC_TAC_TOE, 0), net_player(TIC_TAC_TOE, 1), games=24, seed=8)
+    for number, moves in enumerate(played.moves):
+        state = TIC_TAC_TOE.init(jax.random.key(0))
+        for action in moves[: (moves >= 0).sum()].tolist():
+            assert action in TIC_TAC_TOE.legal_actions(state)
+            state = TIC_TAC_TOE.step(state, jnp.int32(action))
+        seat, opening = divmod(number, 12)
+        score = float(TIC_TAC_TOE.score(state)) * (1 - 2 * seat)
+        assert TIC_TAC_TOE.over(state) and played.pair_scores[opening, seat] == (score + 1) / 2
 
 
 # --- openings --------------------------------------------------------------------------------------------------------
@@ -136,8 +151,8 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
 
 @pytest.mark.parametrize("plies", [0, 1, 2, 3])
 def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
-    openings, found = draw_openings(TIC_TAC_TOE, 64, plies, jax.random.key(0), distinct=False)
-    assert found == plies
+    openings, moves = draw_openings(TIC_TAC_TOE, 64, plies, jax.random.key(0), distinct=False)
+    assert moves.shape == (64, plies)
     stones = np.bitwise_count(np.asarray(openings.stones))
     assert (stones == [(plies + 1) // 2, plies // 2]).all()
     assert not jax.vmap(TIC_TAC_TOE.over)(openings).any()
@@ -147,9 +162,9 @@ def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
 
 
 def test_for_deterministic_players_all_openings_differ():
-    openings, plies = draw_openings(CONNECT_FOUR, 100, 2, jax.random.key(0), distinct=True)
-    assert len(np.unique(_as_bytes(openings), axis=0)) == 100
-    assert plies > 2, "after two plies there are only 49 positions"
+    openings, moves = draw_openings(CONNECT_FOUR, 100, 2, jax.random.key(0), distinct=True)
+    assert len(np.unique(as_bytes(openings), axis=0)) == 100
+    assert moves.shape[1] > 2, "after two plies there are only 49 positions"
     one, other = net_player(SMALL, 0), net_player(SMALL, 1)
     played = battle(SMALL, one, other, games=60, random_plies=2)
     assert played.openings == 30 and played.random_plies > 2

@@ -322,21 +322,27 @@ class _AnyChess(Game):
         return grid.view(cells, checkered=True, turn=True, sides=["White", "Black"], pieces=notation.PIECES)
 
     def action_name(self, state: ChessState, action: int) -> str:
-        return next(name for name, (known, _) in self._names(state).items() if known == action)
+        return self._san(state, self._moves(state), action)
 
     def parse_action(self, state: ChessState, text: str) -> int:
         """SAN, with or without the signs of check and mate, or UCI."""
-        names = self._names(state)
-        wanted = text.strip()
+        wanted, moves = text.strip(), self._moves(state)
         san = wanted.rstrip("+#!?").replace("0", "O") if wanted.startswith("0") else wanted.rstrip("+#!?")
-        for name, (action, uci) in names.items():
-            if wanted.lower() == uci or san == name.rstrip("+#"):
+        rows, all_moves = notation.cells(self.variant, state), list(moves.values())
+        for action, move in moves.items():
+            if wanted.lower() == move.uci or san == notation.write_san(rows, move, all_moves, ""):
                 return action
+        names = [self._san(state, moves, action) for action in moves]
         raise BadInput(f"{wanted!r} is not a legal move here (legal: {' '.join(names) or 'none, the game is over'})")
 
-    def _names(self, state: ChessState) -> dict[str, tuple[int, str]]:
-        """The SAN of every legal move, with its action and its UCI text."""
-        return {} if bool(self.over(state)) else _name_moves(self, self.write_position(state))
+    def _moves(self, state: ChessState) -> dict[int, notation.Move]:
+        """The legal actions, and what they are."""
+        rows, side = notation.cells(self.variant, state), int(state.ply) & 1
+        return {a: notation.read_action(self.variant, rows, side, a) for a in self.legal_actions(state)}
+
+    def _san(self, state: ChessState, moves: dict[int, notation.Move], action: int) -> str:
+        suffix = ("", "+", "#")[int(_gives_check(self, state, action))]
+        return notation.write_san(notation.cells(self.variant, state), moves[action], list(moves.values()), suffix)
 
     def outcome_reason(self, state: ChessState) -> str:
         ending = Ending(int(state.ending))
@@ -361,18 +367,6 @@ def _settle(game: _AnyChess, state: ChessState) -> tuple[ChessState, Array]:
     position = game._position(state)
     waiting = game.variant.threats(turn(game.variant, position))
     return game._arrive(state, position), waiting.checkers.any()
-
-
-@functools.lru_cache(maxsize=256)
-def _name_moves(game: _AnyChess, fen: str) -> dict[str, tuple[int, str]]:
-    state = game.read_position(fen)
-    rows, side = notation.cells(game.variant, state), int(state.ply) & 1
-    moves = {action: notation.read_action(game.variant, rows, side, action) for action in game.legal_actions(state)}
-    names = {}
-    for action, move in moves.items():
-        suffix = ("", "+", "#")[int(_gives_check(game, state, action))]
-        names[notation.write_san(rows, move, list(moves.values()), suffix)] = (action, move.uci)
-    return names
 
 
 @_compiled

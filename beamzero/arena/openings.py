@@ -1,0 +1,76 @@
+"""Openings by random moves, from which two players are tried."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Set
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.errors import BadInput
+from beamzero.games import Game, State
+from beamzero.search.simple import random_moves
+
+
+def draw_openings(
+    game: Game, count: int, plies: int, key: Array, distinct: bool, avoid: Set[bytes] = frozenset()
+) -> tuple[State, np.ndarray]:
+    """`count` positions after `plies` random moves, none of them over, and those moves: int32 [count, plies].
+
+    With `distinct` they are all different, and different from those with the hashes `avoid`. For that plies grow, but
+    not past a third of the longest game; where the game has no more openings than that, there are fewer than `count`.
+    """
+    while True:
+        found, moves, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
+        if distinct and avoid:
+            fresh &= np.array([opening not in avoid for opening in hashes(found)])
+        if not distinct or fresh.sum() >= count or plies >= game.max_plies // 3:
+            break
+        plies += 1
+    chosen = (np.flatnonzero(fresh) if distinct else np.arange(fresh.size))[:count]
+    return jax.tree.map(lambda x: x[chosen], found), moves[chosen]
+
+
+def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[State, np.ndarray, np.ndarray]:
+    """`count` random openings that are not over, their moves, and for each whether none before it is the same."""
+    states, over, moves = _random_openings(game, count, plies, key)
+    alive = np.flatnonzero(~np.asarray(over))
+    if alive.size == 0:
+        raise BadInput(f"{game.spec} is always over after {plies} random plies: use fewer")
+    chosen = np.resize(alive, count)
+    states = jax.tree.map(lambda x: x[chosen], states)
+    rows = as_bytes(states)
+    fresh = np.zeros(count, bool)
+    fresh[np.unique(rows, axis=0, return_index=True)[1]] = True
+    return states, np.asarray(moves)[chosen, :plies], fresh
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[State, Array, Array]:
+    """Positions, whether they are over, and the moves: int32 [count, half of the longest game], 0 past `plies`."""
+
+    def body(ply: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
+        states, moves = carry
+        action = random_moves(game, states, jax.random.fold_in(key, ply))
+        return jax.vmap(game.step)(states, action), moves.at[:, ply].set(action)
+
+    deal_key, key = jax.random.split(key)
+    states = jax.vmap(game.init)(jax.random.split(deal_key, count))
+    none_yet = jnp.zeros((count, game.max_plies // 2), jnp.int32)
+    states, moves = jax.lax.fori_loop(0, plies, body, (states, none_yet))
+    return states, jax.vmap(game.over)(states), moves
+
+
+def as_bytes(states: State) -> np.ndarray:
+    """uint8 [B, bytes]: each state as one row of bytes."""
+    parts = [np.ascontiguousarray(np.asarray(x)) for x in jax.tree.leaves(states)]
+    return np.concatenate([part.reshape(part.shape[0], -1).view(np.uint8) for part in parts], axis=1)
+
+
+def hashes(states: State) -> list[bytes]:
+    """[B] 8 bytes each: equal for equal states."""
+    return [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in as_bytes(states)]

@@ -1,0 +1,101 @@
+"""Files of games: their format goes by the end of their name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from beamzero.arena.pgn import VARIANTS, read_pgn, write_pgn
+from beamzero.arena.records import GameRecord
+from beamzero.arena.transcripts import read_transcripts, write_transcript
+from beamzero.errors import BadInput
+from beamzero.runs.files import write_atomically
+
+FORMATS = {
+    ".pgn": "the games of chess and chess6x6",
+    ".txt": "one line of moves a game",
+    ".jsonl": "one JSON object a game, for all games and programs",
+}
+
+
+def check_format(path: Path, game: str) -> None:
+    """BadInput where games of this kind cannot be written to a file of this name."""
+    if path.suffix not in FORMATS:
+        raise BadInput(f"{path}: a file of games ends in {', '.join(FORMATS)}")
+    if path.suffix == ".pgn" and game.partition(":")[0] not in VARIANTS:
+        raise BadInput(f"{path}: PGN is for {' and '.join(VARIANTS)}; use .txt or .jsonl for {game}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise BadInput(f"{path}: {'is a folder' if path.is_dir() else f'there is no folder {path.parent}'}")
+
+
+def add_records(path: Path, records: Iterable[GameRecord]) -> int:
+    """Add games at the end of a file, which is made where there is none; and how many they are.
+
+    Whatever happens, the file holds either all of them or none.
+    """
+    before = path.read_bytes() if path.exists() else b""
+    if before and not before.endswith(b"\n"):
+        before += b"\n"
+    texts = [_write(path, record) for record in records]
+    write_atomically(path, before + "".join(texts).encode())
+    return len(texts)
+
+
+def _write(path: Path, record: GameRecord) -> str:
+    if path.suffix == ".pgn":
+        return write_pgn(record)
+    if path.suffix == ".txt":
+        return write_transcript(record)
+    return json.dumps(record.as_json()) + "\n"
+
+
+def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
+    """All games of a file; BadInput says what is wrong with it, and where. Moves are not looked at yet."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadInput(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "is not text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise BadInput(f"{path}: {reason}") from None
+    if path.suffix not in FORMATS:
+        raise BadInput(f"{path}: a file of games ends in {', '.join(FORMATS)}")
+    try:
+        records = list(_read(path, text, game))
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    if not records:
+        raise BadInput(f"{path}: holds no game")
+    return records
+
+
+def _read(path: Path, text: str, game: str | None) -> Iterator[GameRecord]:
+    if path.suffix == ".pgn":
+        return read_pgn(text)
+    if path.suffix == ".txt":
+        return read_transcripts(text, game)
+    lines = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+    return (_from_json(number, line) for number, line in lines)
+
+
+def _from_json(number: int, line: str) -> GameRecord:
+    wrong = BadInput(f"line {number} is no game: it must be an object with at least game and moves")
+    try:
+        found = json.loads(line)
+    except ValueError:
+        raise wrong from None
+    if not isinstance(found, dict) or not isinstance(found.get("game"), str):
+        raise wrong
+    moves, players = found.get("moves"), found.get("players", ["", ""])
+    if not (isinstance(moves, list) and all(isinstance(move, str) for move in moves)):
+        raise wrong
+    if not (isinstance(players, list) and len(players) == 2 and all(isinstance(name, str) for name in players)):
+        raise BadInput(f"line {number}: players must be two names")
+    result, start = found.get("result"), found.get("start")
+    if not (result is None or isinstance(result, int | float)) or not (start is None or isinstance(start, str)):
+        raise BadInput(f"line {number}: result must be a number or null, and start a position or null")
+    random_plies, date = found.get("random_plies", 0), found.get("date", "")
+    if not isinstance(random_plies, int) or not isinstance(date, str):
+        raise BadInput(f"line {number}: random_plies must be a number, and date a text")
+    return GameRecord(found["game"], tuple(moves), (players[0], players[1]), result, start, random_plies, date)

@@ -1,0 +1,85 @@
+"""A game seen again through an agent's eyes: what each position was worth, and what each move cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.arena.records import Followed
+from beamzero.games import State
+from beamzero.players.player import Player
+
+CHUNK = 16
+"""Positions that are thought about at once: always so many, so that nothing compiles again."""
+
+MISTAKE, BLUNDER = 0.3, 0.6
+"""What a move costs, of a value between -1 and 1, from which on it is called so."""
+
+
+class Reviewed(NamedTuple):
+    """One move of a game."""
+
+    number: int
+    """From 1."""
+    side: int
+    move: str
+    value: float
+    """Of the position before it, for the side that moved first in the game."""
+    best: str
+    """What the agent would have played."""
+    cost: float
+    """By how much the position got worse for the side that moved, as the agent sees it; 0 where it did not."""
+
+    @property
+    def mark(self) -> str:
+        """?? for a blunder, ? for a mistake."""
+        return "??" if self.cost >= BLUNDER else "?" if self.cost >= MISTAKE else ""
+
+
+class Review(NamedTuple):
+    moves: list[Reviewed]
+    last: float
+    """What the last position is worth to the side that moved first: the result if the game is over."""
+
+    @property
+    def curve(self) -> list[float]:
+        """The value of every position for the side that moved first: one more than there are moves."""
+        return [*(move.value for move in self.moves), self.last]
+
+
+def review(followed: Followed, player: Player, key: Array, progress: Callable[[int, int], None]) -> Review:
+    """What `player` thinks of every position of a game."""
+    game, states = followed.game, followed.states
+    count = len(states) - int(followed.over)
+    values, best = np.zeros(len(states)), np.zeros(len(states), np.int64)
+    for start in range(0, count, CHUNK):
+        progress(start, count)
+        rows = np.minimum(np.arange(start, start + CHUNK), count - 1)
+        batch: State = jax.tree.map(lambda *x: jnp.stack(x), *[states[row] for row in rows])
+        found = jax.device_get(player.think(batch, jax.random.fold_in(key, start)))
+        values[rows], best[rows] = found.value, found.action
+    progress(count, count)
+    if followed.over:
+        values[-1] = float(game.score(states[-1]))
+    sides = [int(game.player(state)) for state in states[:count]]
+    signs = np.array([1 - 2 * side for side in sides])
+    values[:count] *= signs
+    moves = []
+    for number, action in enumerate(followed.actions):
+        cost = 0.0 if action == best[number] else signs[number] * (values[number] - values[number + 1])
+        moves.append(
+            Reviewed(
+                number + 1,
+                sides[number],
+                game.action_name(states[number], action),
+                float(values[number]),
+                game.action_name(states[number], int(best[number])),
+                max(0.0, float(cost)),
+            )  # fmt: skip
+        )
+    return Review(moves, float(values[-1]))
