@@ -12,7 +12,11 @@ RUN := runs/connect_four
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup train test test-all test-external check bench clean
+.PHONY: help setup train test test-all test-external engines check bench clean
+
+# Programs that the external tests talk to, and the Debian packages that hold them. Debian puts games where PATH does not look.
+ENGINES := stockfish:stockfish fairy-stockfish:fairy-stockfish gtp-rhino:grhino
+GAMES_PATH := $(PATH):/usr/games:/usr/local/games
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-22s %s\n' "$$target" "$$text"; done
@@ -38,8 +42,18 @@ test: setup ## run the tests; narrow them with ARGS="-k beam"
 test-all: test test-external ## run the tests, and those that need a browser or another engine
 
 # pytest says 5 where it found no test to run.
-test-external: setup
+test-external: setup engines
 	@$(PYTEST) -m external $(ARGS) || { status=$$?; [ $$status -eq 5 ] || exit $$status; echo "No external tests to run."; }
+
+engines: ## get the engines that the external tests talk to (Debian and Ubuntu, as root)
+	@missing=; for engine in $(ENGINES); do \
+	  PATH=$(GAMES_PATH) command -v $${engine%%:*} >/dev/null || missing="$$missing $${engine##*:}"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then \
+	  echo "missing:$$missing. Install these (Debian and Ubuntu: apt install$$missing) and run make test-all again" >&2; exit 1; fi; \
+	echo "Installing$$missing"; \
+	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } >/dev/null || \
+	  { echo "could not install$$missing: install them and run make test-all again" >&2; exit 1; }
 
 check: setup ## lint, formatting and types
 	$(RUN_PYTHON) -m ruff check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,8 @@ from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.players.player import Player
+from beamzero.games.game import keep_if
+from beamzero.players.player import FORFEIT, Player
 
 Progress = Callable[[int, int], None]
 """Told how many games are finished, and of how many."""
@@ -48,6 +49,8 @@ class Battle:
     moves: np.ndarray | None = None
     """int32 [2P, T]: the actions of every game from its first move on, -1 after its end; first the P games where the
     first-named player moved first, then those where it moved second."""
+    forfeits: tuple[int, int] = (0, 0)
+    """Games that either player gave up instead of making a move."""
 
     @property
     def games(self) -> int:
@@ -99,8 +102,12 @@ def battle(
         raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
     first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
-    states, moves = _play(game, first, second, states, first_side, jax.random.fold_in(key, 1), progress)
+    before = np.concatenate([opened_by, opened_by])
+    states, moves, forfeits = _play(
+        game, first, second, states, first_side, before, jax.random.fold_in(key, 1), progress
+    )
     scores = np.asarray(_scores(game, states), np.float64) * (1 - 2 * np.asarray(first_side))
+    scores = np.where(forfeits[0], -1, np.where(forfeits[1], 1, scores))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
     pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
     return Battle(
@@ -111,45 +118,70 @@ def battle(
         random_plies=plies,
         mean_plies=float(np.mean(np.sum(moves >= 0, axis=1))) + plies,
         interval=score_interval(pair_scores, seed=seed),
-        moves=np.concatenate([np.concatenate([opened_by, opened_by]), moves], axis=1),
+        moves=np.concatenate([before, moves], axis=1),
+        forfeits=(int(forfeits[0].sum()), int(forfeits[1].sum())),
     )
 
 
 def _play(
-    game: Game, first: Player, second: Player, states: State, first_side: Array, key: Array, progress: Progress | None
-) -> tuple[State, np.ndarray]:
-    """The finished games, and the moves of the players: int32 [B, T], -1 after a game's end."""
+    game: Game,
+    first: Player,
+    second: Player,
+    states: State,
+    first_side: Array,
+    before: np.ndarray,
+    key: Array,
+    progress: Progress | None,
+) -> tuple[State, np.ndarray, np.ndarray]:
+    """The finished games; the moves of the players after those `before`: int32 [B, T], -1 after a game's end; and
+    bool [2, B], whether either player gave the game up.
+    """
     total = first_side.shape[0]
     made: list[Array] = []
+    forfeits = jnp.zeros((2, total), jnp.bool_)
     for ply in range(game.max_plies):
-        turns, finished = _whose_turn(game, states, first_side)
+        turns, finished = _whose_turn(game, states, first_side, forfeits)
         if progress is not None:
             progress(int(finished), total)
         if int(finished) == total:
             break
         now = jax.random.fold_in(key, ply)
         moves = [
-            player.choose(states, turn, jax.random.fold_in(now, seat))
-            for seat, (player, turn) in enumerate(zip((first, second), turns, strict=True))
+            player.choose_after(states, turn, seat_key, np.concatenate([before, _moves_made(made, total)], axis=1))
+            if player.follows_moves
+            else player.choose(states, turn, seat_key)
+            for player, turn, seat_key in zip(
+                (first, second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
+            )
         ]
-        states, action = _step(game, states, turns, moves)
+        states, action, forfeits = _step(game, states, turns, moves, forfeits)
         made.append(action)
-    return states, np.array(jax.device_get(made), np.int32).reshape(-1, total).T
+    return states, _moves_made(made, total), np.asarray(forfeits)
+
+
+def _moves_made(made: Sequence[Array], total: int) -> np.ndarray:
+    """int32 [B, T] of T times [B]."""
+    return np.array(jax.device_get(made), np.int32).reshape(-1, total).T
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _whose_turn(game: Game, states: State, first_side: Array) -> tuple[list[Array], Array]:
+def _whose_turn(game: Game, states: State, first_side: Array, forfeits: Array) -> tuple[list[Array], Array]:
     """bool [B] for either player: whether it has the move; and how many games are over."""
-    over = jax.vmap(game.over)(states)
+    over = jax.vmap(game.over)(states) | jnp.any(forfeits, axis=0)
     mine = jax.vmap(game.player)(states) == first_side
     return [mine & ~over, ~mine & ~over], jnp.sum(over, dtype=jnp.int32)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states: State, turns: list[Array], moves: list[Array]) -> tuple[State, Array]:
-    """The states after the moves, and the moves: -1 where the game was over before."""
+def _step(
+    game: Game, states: State, turns: list[Array], moves: list[Array], forfeits: Array
+) -> tuple[State, Array, Array]:
+    """The states after the moves; the moves, -1 where there was none; and who gave up, now or before."""
     action = jnp.where(turns[0], moves[0], moves[1])
-    return jax.vmap(game.step)(states, action), jnp.where(turns[0] | turns[1], action, -1)
+    given_up = jnp.stack(turns) & (action == FORFEIT)[None]
+    moved = (turns[0] | turns[1]) & (action != FORFEIT)
+    after = jax.vmap(game.step)(states, jnp.maximum(action, 0))
+    return jax.vmap(keep_if)(~moved, states, after), jnp.where(moved, action, -1), forfeits | given_up
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -76,10 +76,14 @@ def records_of(game: Game, battle: Battle) -> Iterator[GameRecord]:
     assert battle.moves is not None
     one, other = battle.agents
     by_opening = battle.moves.reshape(2, -1, battle.moves.shape[1]).swapaxes(0, 1)
-    for pair in by_opening:
-        for players, moves in zip(((one, other), (other, one)), pair, strict=True):
+    for pair, scores in zip(by_opening, battle.pair_scores, strict=True):
+        for seat, (players, moves) in enumerate(zip(((one, other), (other, one)), pair, strict=True)):
             actions = moves[: int(np.sum(moves >= 0))].tolist()
-            yield record_of(game, actions, players, random_plies=battle.random_plies)
+            record = record_of(game, actions, players, random_plies=battle.random_plies)
+            if record.result is None:  # one of them gave up
+                result = float(2 * scores[seat] - 1) * (1 - 2 * seat)
+                record = dataclasses.replace(record, result=result)
+            yield record
 
 
 # --- followed again --------------------------------------------------------------------------------------------------

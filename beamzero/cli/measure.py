@@ -12,7 +12,7 @@ from rich.table import Table
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.recordfiles import add_records, check_format
 from beamzero.arena.records import GameRecord, records_of
-from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, out, print_json, progress_bar
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
 from beamzero.cli.position import Position, play_moves
 from beamzero.errors import BadInput
 from beamzero.games import make_game
@@ -59,6 +59,9 @@ def battle_command(
         )
         if save is not None:
             add_records(save, _counted(records_of(rules, played), played.games, update))
+    for player in (one, other):
+        for trouble in player.troubles:
+            err.print(trouble, style="red", markup=False, soft_wrap=True)
     if json:
         return print_json(battle_json(played))
     show_battle(played)
@@ -80,7 +83,8 @@ def battle_json(played: Battle) -> dict[str, Any]:
     return {
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
         "score": played.score, "interval": list(played.interval), "by_side": by_side,
-        "openings": played.openings, "random_plies": played.random_plies, "mean_plies": played.mean_plies,
+        "forfeits": list(played.forfeits), "openings": played.openings,
+        "random_plies": played.random_plies, "mean_plies": played.mean_plies,
     }  # fmt: skip
 
 
@@ -105,6 +109,9 @@ def show_battle(played: Battle) -> None:
         f" {played.mean_plies:.1f} plies long on average",
         style="dim",
     )
+    for name, count in zip((agent, opponent), played.forfeits, strict=True):
+        if count:
+            out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")
 
 
 def perft_command(

@@ -13,6 +13,9 @@
 - ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
 - ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
 - ``probs:RUN,checkpoint=best``, ``alphazero:RUN,checkpoint=best``: another checkpoint of a run than the last.
+- ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
+  move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
+- ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``.
 
 Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta:depth=6,book=connect_four.book``.
 """
@@ -25,6 +28,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.book import with_book
 from beamzero.players.classic import make_alphabeta, make_minimax
+from beamzero.players.external import make_gtp, make_uci
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import load_trained
@@ -94,4 +98,6 @@ AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "mcts": make_mcts,
     "probs": _probs,
     "alphazero": make_alphazero,
+    "uci": make_uci,
+    "gtp": make_gtp,
 }

@@ -18,8 +18,8 @@ import numpy as np
 from beamzero.games import Game
 from beamzero.players.player import Player
 
-_NOT_ITS_OWN = ("name", "on_host")
-"""Fields of a player that do not change its play: what it is called, and where it thinks."""
+_NOT_ITS_OWN = ("name", "on_host", "pool", "troubles")
+"""Fields of a player that do not change its play: what it is called, where it thinks, and what happened to it."""
 
 
 def fingerprint(player: Player) -> str:

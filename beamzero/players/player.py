@@ -5,10 +5,12 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from beamzero.games import Game, State
@@ -19,6 +21,10 @@ from beamzero.search.packing import apply_in_chunks, apply_packed, pack
 
 _CHUNKS = 8
 """Of the rows of a batch: so many keys are drawn, and at most so many cores share the work."""
+
+
+FORFEIT = -1
+"""In place of a move: the player gives the game up."""
 
 
 class Player(abc.ABC):
@@ -38,7 +44,17 @@ class Player(abc.ABC):
 
     @abc.abstractmethod
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        """int32 [B]: its move where `turn` [B] holds; anything elsewhere."""
+        """int32 [B]: its move where `turn` [B] holds, or FORFEIT; anything elsewhere."""
+
+    troubles: Sequence[str] = ()
+    """What went wrong, in words: why it gave games up."""
+
+    follows_moves: ClassVar[bool] = False
+    """Whether it has to know how a position came about, and is asked by `choose_after`."""
+
+    def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
+        """The same as `choose`, of games whose moves so far are known: int32 [B, T], -1 where there is none."""
+        return self.choose(states, turn, key)
 
 
 @dataclasses.dataclass(frozen=True)
