@@ -55,7 +55,7 @@ def draw_training(
     with new_figure(title, (8.0, 6.4), dpi=150) as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
         _draw_ratings(above, np.asarray(iterations), _floats(elo), _floats(low), _floats(high))
-        _draw_anchors(above, anchors)
+        draw_anchors(above, anchors)
         _draw_losses(below, losses)
         write_png(figure, Path(path))
 
@@ -140,7 +140,7 @@ def _arrow(up: float) -> Any:
     return Outline(strokes, [move, line, move, line, move, line, line])
 
 
-def _draw_anchors(axes: Any, anchors: Mapping[str, float]) -> None:
+def draw_anchors(axes: Any, anchors: Mapping[str, float]) -> None:
     """Dashed lines with the names in the right margin, moved apart where they would touch."""
     names = sorted(anchors, key=lambda name: anchors[name])
     for name in names:

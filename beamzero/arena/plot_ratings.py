@@ -1,12 +1,12 @@
-"""One picture of a ladder: who is how strong, and how well that is known."""
+"""Pictures of a ladder: who is how strong, how well that is known, and how strength grew in training."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beamzero.arena.plot import LOSS_STYLES, new_figure, write_png
+from beamzero.arena.plot import GREY, LOSS_STYLES, draw_anchors, new_figure, write_png
 from beamzero.arena.rating import Rating
 
 
@@ -31,4 +31,29 @@ def draw_ratings(path: str | os.PathLike[str], ratings: Sequence[Rating], title:
         axes.set_ylim(len(ratings) - 0.5, -0.5)
         axes.set_xlabel("Elo")
         axes.margins(x=0.05)
+        write_png(figure, Path(path))
+
+
+def draw_curves(
+    path: str | os.PathLike[str], curves: Mapping[str, Mapping[int, Rating]], others: Sequence[Rating], title: str
+) -> None:
+    """Write a PNG: the Elo of each run's checkpoints by iteration, with a band as wide as its 95% interval.
+
+    All others are dashed lines. A checkpoint or agent that has only a bound, or nothing, is left out.
+    """
+    with new_figure(title, (8.0, 4.4)) as figure:
+        axes = figure.subplots()
+        for number, (name, ratings) in enumerate(curves.items()):
+            colour = LOSS_STYLES[number % len(LOSS_STYLES)][0]
+            known = {step: rating for step, rating in sorted(ratings.items()) if rating.elo is not None}
+            steps = list(known)
+            low, elo, high = ([getattr(rating, part) for rating in known.values()] for part in ("low", "elo", "high"))
+            axes.plot(steps, elo, color=colour, marker="o", markersize=3.5, label=name.replace("$", r"\$"))
+            axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xlabel("iterations")
+        axes.set_ylabel("Elo")
+        axes.margins(y=0.1)
+        draw_anchors(axes, {rating.agent: rating.elo for rating in others if rating.elo is not None})
+        axes.legend(loc="lower right", fontsize=9, labelcolor=GREY)
         write_png(figure, Path(path))

@@ -62,7 +62,7 @@ def agents(json: AsJson = False) -> None:
         "probs:PATH,expand=N": "the same with a beam search of N expansions at play; also depth=M, strict=true",
         "alphazero:PATH": "an agent trained by AlphaZero, one look at the net",
         "alphazero:PATH,sims=N": "the same with a tree search of N simulations a move; also seconds=S",
-        "uci:PROGRAM,seconds=S": "a chess program, such as stockfish, for chess and chess6x6; also depth=N, nodes=N, elo=N",
+        "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
         "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",
         "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
         "human": "you, in beamzero play",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.intervals import score_interval
-from beamzero.arena.plot_ratings import draw_ratings
+from beamzero.arena.plot_ratings import draw_curves, draw_ratings
 from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
@@ -22,6 +23,7 @@ from beamzero.cli.measure import RandomPlies
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
+from beamzero.players.trained import every_checkpoint
 from beamzero.runs.files import check_writable, writing
 
 STORE = Path("runs/results.db")
@@ -37,7 +39,12 @@ def register(app: typer.Typer) -> None:
 def rate_command(
     game: GameName,
     agents: Annotated[
-        list[str], typer.Argument(metavar="AGENT...", help="The agents; random is added if it is not named.")
+        list[str],
+        typer.Argument(
+            metavar="AGENT...",
+            help="The agents; random is added if it is not named. probs:RUN,checkpoint=all names every checkpoint of a"
+            " run, and --plot then draws how its strength grew.",
+        ),
     ],
     games: Annotated[
         int,
@@ -76,6 +83,8 @@ def rate_command(
     Results are kept by what agents are, weights and settings: the next call goes on where this one ended.
     """
     rules = make_game(game)
+    runs = {agent: every_checkpoint(agent) for agent in agents}
+    agents = [name for agent, steps in runs.items() for name in (steps.values() or [agent])]
     _check(games, pairings, total, sprt, agents)
     names = agents if ANCHOR in agents or sprt else [ANCHOR, *agents]
     if len(names) < 2:
@@ -95,13 +104,28 @@ def rate_command(
     ratings = sorted(tournament.ratings(), key=_strength)
     if plot is not None:
         with writing(str(plot)):
-            draw_ratings(plot, ratings, f"{rules.spec}: Elo with 95% intervals")
+            _draw(plot, ratings, runs, f"{rules.spec}: Elo with 95% intervals")
+    for player in players:
+        for trouble in player.troubles:
+            err.print(trouble, style="red", markup=False, soft_wrap=True)
     if json:
         return print_json({"game": rules.spec, "games": games, "ratings": [_as_json(r) for r in ratings]})
     _show(tournament, ratings)
     if plot is not None:
         out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
     return None
+
+
+def _draw(plot: Path, ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> None:
+    """Curves where all checkpoints of a run were rated, else the ladder."""
+    by_name = {rating.agent: rating for rating in ratings}
+    curves = {
+        agent: {step: by_name[name] for step, name in steps.items()} for agent, steps in runs.items() if len(steps) > 1
+    }
+    if not curves:
+        return draw_ratings(plot, ratings, title)
+    of_a_run = {rating.agent for curve in curves.values() for rating in curve.values()}
+    return draw_curves(plot, curves, [rating for rating in ratings if rating.agent not in of_a_run], title)
 
 
 def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, float] | None, agents: list[str]) -> None:

@@ -20,7 +20,7 @@ from beamzero.runs.agentfile import flatten, load_agent, save_agent, unflatten
 from beamzero.runs.checkpoints import Checkpoints, Restored
 from beamzero.runs.run import Run
 from beamzero.search.evaluator import Evaluator
-from beamzero.spec import quote, unknown
+from beamzero.spec import parse, quote, unknown
 
 
 class NetPlace(NamedTuple):
@@ -130,6 +130,23 @@ def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> No
         raise BadInput(f"{where} was trained by {found!r}, but this version plays agents of {' and '.join(AGENT_NETS)}")
     if wanted not in (None, found):
         raise BadInput(f"{where} was trained by {found}: write {found}:{quote(where)}")
+
+
+ALL = "all"
+"""As a checkpoint: every one of the run."""
+
+
+def every_checkpoint(name: str) -> dict[int, str]:
+    """Where the text `name` says ``checkpoint=all``: by iteration, the texts that name the agents of that run."""
+    spec = parse(name)
+    if spec.head not in AGENT_NETS or spec.options.get("checkpoint") != ALL:
+        return {}
+    path = spec.options.get("path") or next(iter(spec.arguments), "")
+    run = open_trained_run(Path(path), spec.head)
+    others = [quote(text) for text in spec.arguments]
+    others += [f"{key}={quote(text)}" for key, text in spec.options.items() if key != "checkpoint"]
+    steps = Checkpoints(run.checkpoints_folder, keep=1).steps()
+    return {step: f"{spec.head}:{','.join([*others, f'checkpoint={step}'])}" for step in steps}
 
 
 def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) -> Restored:

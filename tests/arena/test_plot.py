@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamzero.arena.plot import draw_climbs, draw_gates, draw_training, spread
+from beamzero.arena.plot_ratings import draw_curves
+from beamzero.arena.rating import Rating
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ANCHORS = {"random": 1000.0, "lookahead:1": 1300.0, "lookahead:2": 1310.0, "lookahead:3": 1320.0}
@@ -88,3 +90,15 @@ def test_labels_are_spread_below_the_top(places):
 
 def test_labels_with_room_stay_where_they_are():
     assert spread([0.0, 10.0, 50.0], gap=6.0, top=100.0) == [0.0, 10.0, 50.0]
+
+
+def test_curves_of_runs_are_drawn_though_some_have_only_bounds(tmp_path):
+    def rated(name: str, elo: float | None) -> Rating:
+        return Rating(name, elo, 1100.0 if elo is None else elo - 50, None if elo is None else elo + 50, 10, 0.5)
+
+    curves = {
+        "probs:$run": {0: rated("a", 1000.0), 5: rated("b", 1200.0), 10: rated("c", None)},
+        "alphazero:other": {1: rated("d", None)},
+    }
+    draw_curves(tmp_path / "curves.png", curves, [rated("random", 1000.0), rated("lookahead:2", None)], "Kalah")
+    assert (tmp_path / "curves.png").read_bytes().startswith(PNG)

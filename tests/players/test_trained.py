@@ -8,9 +8,10 @@ import jax
 import numpy as np
 import pytest
 
+from beamzero.cli import main
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.players.trained import load_trained, shipped_agents
+from beamzero.players.trained import every_checkpoint, load_trained, shipped_agents
 from beamzero.runs.agentfile import flatten, load_agent, save_agent
 from beamzero.spec import quote
 from tests.players.test_players import positions
@@ -62,6 +63,21 @@ def test_every_checkpoint_of_a_run_can_be_had(run):
     for wrong in ("9", "-1", "newest", "0"):
         with pytest.raises(BadInput, match=r"unknown checkpoint in .* \(there are: 1, 2, 3, best, last\)"):
             load_trained(str(run), TIC_TAC_TOE, wrong)
+
+
+def test_all_checkpoints_of_a_run_are_rated_and_drawn_as_a_curve(run, tmp_path, capsys):
+    text = f"probs:{quote(str(run))},checkpoint=all,expand=2"
+    named = {step: f"probs:{quote(str(run))},expand=2,checkpoint={step}" for step in (1, 2, 3)}
+    assert every_checkpoint(text) == named
+    assert every_checkpoint(named[1]) == every_checkpoint("random") == every_checkpoint("lookahead:2") == {}
+    picture = tmp_path / "curve.png"
+    words = ["rate", "tic_tac_toe", text.replace(",expand=2", ""), "--games", "20", "--no-store", "--json"]
+    assert main([*words, "--plot", str(picture)]) == 0
+    rated = {row["agent"] for row in json.loads(capsys.readouterr().out)["ratings"]}
+    assert rated == {"random", *(name.replace(",expand=2", "") for name in named.values())}
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(BadInput):
+        every_checkpoint("probs:nowhere,checkpoint=all")
 
 
 def test_a_damaged_last_checkpoint_is_said_and_the_one_before_it_plays(tmp_path):
