@@ -1,0 +1,169 @@
+"""The page of results: measured by commands, kept as files, and written from those.
+
+    python benchmarks/results.py run NAME...    # run the commands of results/NAME.toml and keep what they said
+    python benchmarks/results.py page           # write docs/results.md from all that is kept
+
+A section is a file of the folder results. NAME.toml has a title, a text about it, and the commands, which all end in
+--json; NAME.json beside it holds what each of them said, on what machine, when, and how long it took. Figures that no
+single command prints stand in NAME.md, with their command, machine and day in the text. Sections come by their names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from beamzero.arena.records import today
+from beamzero.runs.files import write_atomically
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "results"
+PAGE = ROOT / "docs" / "results.md"
+HEAD = """# Results
+
+<!-- Written by `python benchmarks/results.py page` from the folder results: change those files, not this one. -->
+
+Each figure with the command that prints it, the machine that it was printed on and the day. "2 cores" is a virtual
+machine with two cores of an x86-64 server CPU and no GPU; "H200" is one NVIDIA H200.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="what", required=True)
+    commands.add_parser("run").add_argument("names", nargs="+")
+    commands.add_parser("page")
+    arguments = parser.parse_args()
+    if arguments.what == "run":
+        for name in arguments.names:
+            run(name)
+    write_atomically(PAGE, page())
+
+
+def run(name: str) -> None:
+    """Run a section's commands, and keep what they said once the last one is through."""
+    section = tomllib.loads((FOLDER / f"{name}.toml").read_text())
+    measured = []
+    for command in section["commands"]:
+        print(command, flush=True)
+        before = time.perf_counter()
+        program, *words = shlex.split(command)
+        words = [sys.executable, *words] if program == "python" else [sys.executable, "-m", program, *words]
+        said = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+        measured.append(
+            {
+                "command": command, "machine": machine(), "date": today(),
+                "seconds": round(time.perf_counter() - before, 1), "result": json.loads(said.splitlines()[-1]),
+            }
+        )  # fmt: skip
+    write_atomically(FOLDER / f"{name}.json", json.dumps(measured, indent=1) + "\n")
+
+
+def machine() -> str:
+    """What the page calls a machine: its GPU, or its cores."""
+    import jax
+
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        return str(device.device_kind).removeprefix("NVIDIA ")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    processor = "" if platform.machine() == "x86_64" else f" ({platform.machine()})"
+    return f"{cores} cores{processor}"
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def page() -> str:
+    names = sorted(path.stem for path in FOLDER.iterdir() if path.suffix in (".md", ".json"))
+    return "\n".join([HEAD, *("\n".join(_section(name)) + "\n" for name in names)]).rstrip() + "\n"
+
+
+def _section(name: str) -> Iterator[str]:
+    if (FOLDER / f"{name}.md").exists():
+        yield (FOLDER / f"{name}.md").read_text().rstrip()
+        return
+    about = tomllib.loads((FOLDER / f"{name}.toml").read_text())
+    measured = json.loads((FOLDER / f"{name}.json").read_text())
+    yield f"## {about['title']}"
+    if "about" in about:
+        yield f"\n{about['about'].strip()}"
+    yield ""
+    yield from _TABLES[about["kind"]](measured)
+    yield ""
+    for place in sorted({(entry["machine"], entry["date"]) for entry in measured}):
+        seconds = sum(entry["seconds"] for entry in measured if (entry["machine"], entry["date"]) == place)
+        yield f"{place[0]}, {place[1]}, {seconds:.0f} s with compilation:\n"
+        yield from (f"    {e['command']}" for e in measured if (e["machine"], e["date"]) == place)
+
+
+def _row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def _battles(measured: list[dict[str, Any]]) -> Iterator[str]:
+    yield _row("", "score", "95% interval", "wins, draws, losses", "openings")
+    yield "|---|---|---|---|---|"
+    for entry in measured:
+        found = entry["result"]
+        low, high = found["interval"]
+        tally = f"{found['wins']}, {found['draws']}, {found['losses']}"
+        title = f"`{found['agents'][0]}` v `{found['agents'][1]}`"
+        title += f", {found['game']}" if len({e["result"]["game"] for e in measured}) > 1 else ""
+        opened = f"{found['openings']} of {found['random_plies']} plies"
+        yield _row(title, f"{found['score']:.3f}", f"{low:.3f} to {high:.3f}", tally, opened)
+
+
+def _ratings(measured: list[dict[str, Any]]) -> Iterator[str]:
+    for entry in measured:
+        yield _row(entry["result"]["game"], "Elo", "95% interval", "score", "games")
+        yield "|---|---|---|---|---|"
+        for found in entry["result"]["ratings"]:
+            elo, low, high = (None if found[part] is None else round(found[part]) for part in ("elo", "low", "high"))
+            interval = (
+                f"{low} to {high}" if elo is not None else f"{low} or more" if high is None else f"at most {high}"
+            )
+            yield _row(
+                f"`{found['agent']}`", "" if elo is None else elo, interval, f"{found['score']:.3f}", found["games"]
+            )
+        yield ""
+
+
+def _scores(measured: list[dict[str, Any]]) -> Iterator[str]:
+    for entry in measured:
+        found = entry["result"]
+        classes = list(found["scores"][0]["classes"])
+        yield _row(f"{found['game']}: errors, %", *classes, "all", "95% interval", "ms a move")
+        yield "|---" * (len(classes) + 4) + "|"
+        for row in found["scores"]:
+            shares = [f"{100 * row['classes'][name]['rate']:.1f}" for name in classes]
+            low, high = (100 * bound for bound in row["interval"])
+            rest = (f"{100 * row['rate']:.2f}", f"{low:.2f} to {high:.2f}", f"{row['milliseconds']:.3g}")
+            yield _row(f"`{row['agent']}`", *shares, *rest)
+        yield ""
+
+
+def _seconds(measured: list[dict[str, Any]]) -> Iterator[str]:
+    """What a command says of itself: names and numbers."""
+    for entry in measured:
+        yield _row("", "")
+        yield "|---|---|"
+        yield from (_row(key, value) for key, value in entry["result"].items())
+
+
+_TABLES = {"battles": _battles, "ratings": _ratings, "scores": _scores, "figures": _seconds}
+
+if __name__ == "__main__":
+    main()
