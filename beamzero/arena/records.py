@@ -15,7 +15,6 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players.analysis import step
 
-
 PASS = "pass"
 """What games call it that have it."""
 

@@ -80,6 +80,6 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
                 float(values[number]),
                 game.action_name(states[number], int(best[number])),
                 max(0.0, float(cost)),
-            )  # fmt: skip
+            )
         )
     return Review(moves, float(values[-1]))

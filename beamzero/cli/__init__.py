@@ -10,7 +10,23 @@ from collections.abc import Sequence
 
 import typer
 
-from beamzero.cli import bench, book, check, climb, compare, fit_eval, lists, measure, play, rate, replay, table, train
+from beamzero.cli import (
+    bench,
+    book,
+    check,
+    climb,
+    compare,
+    engine,
+    fit_eval,
+    lists,
+    measure,
+    play,
+    rate,
+    replay,
+    score,
+    table,
+    train,
+)
 from beamzero.cli.common import err
 from beamzero.compiler import keep_compiled_code
 from beamzero.errors import BadInput, RunStopped
@@ -21,7 +37,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for module in (lists, train, compare, measure, rate, climb, fit_eval, book, play, replay, check, table, bench):
+for module in (
+    lists,
+    train,
+    compare,
+    measure,
+    rate,
+    score,
+    climb,
+    fit_eval,
+    book,
+    play,
+    replay,
+    engine,
+    check,
+    table,
+    bench,
+):
     module.register(app)
 
 # typer carries click inside in some versions and beside it in others; the class is the same.

@@ -50,6 +50,12 @@ class ClockedPlayer(Player):
         return jnp.asarray(moves)
 
 
+def find_result(search: AlphaBeta, game: Game, state: State, found: Found, key: Array) -> SearchResult:
+    """The result, a batch of one, for a position by what a search found there."""
+    states = jax.tree.map(lambda x: np.asarray(x)[None], state)
+    return _choose(search, game, states, _stack([found]), key)
+
+
 def _stack(found: list[Found]) -> Found:
     return jax.tree.map(lambda *x: np.stack(x), *found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +14,9 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.players.player import Player
+from beamzero.search.deepening import count_down
 from beamzero.search.evaluator import Evaluator, SearchResult
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts import MCTS, MOST_SIMULATIONS
 from beamzero.search.mcts_tree import Tree
 from beamzero.search.rollouts import rollout_evaluator
 
@@ -46,23 +48,40 @@ class ClockedTree(Player):
             moves[row] = int(result.action[0])
         return jnp.asarray(moves)
 
-    def grow(self, states: State, key: Array, row: int = 0) -> tuple[Tree, SearchResult]:
-        """The tree of a batch of one position, and what it says."""
+    def grow(
+        self,
+        states: State,
+        key: Array,
+        row: int = 0,
+        left: Callable[[], float] | None = None,
+        sims: int = MOST_SIMULATIONS,
+        watch: Callable[[Tree, Callable[[], SearchResult]], None] = lambda tree, result: None,
+    ) -> tuple[Tree, SearchResult]:
+        """The tree of a batch of one position, and what it says.
+
+        In place of the player's own time, `left` may say how many seconds remain whenever it is asked, so that someone
+        else can end the search; then nothing compiles beforehand. `sims` may allow fewer simulations than there is
+        room for. `watch` sees the tree after each slice, and may ask what it says so far; the next slice takes the
+        tree over.
+        """
         start_key, game_key, result_key = jax.random.split(jax.random.fold_in(key, row), 3)
         evaluator = rollout_evaluator(self.game, game_key) if self.evaluator is None else self.evaluator
-        # Everything compiles before the clock starts, so that it measures thinking.
-        tree = _advance(self.game, self.search, evaluator, self._start(states, start_key), jnp.int32(1))
-        jax.block_until_ready(_result(self.game, self.search, tree, result_key))
+        if left is None:
+            # Everything compiles before the clock starts, so that it measures thinking.
+            tree = _advance(self.game, self.search, evaluator, self._start(states, start_key), jnp.int32(1))
+            jax.block_until_ready(_result(self.game, self.search, tree, result_key))
         tree = self._start(states, start_key)
-        end = time.perf_counter() + self.seconds
+        left = left or count_down(self.seconds)
+        most = min(sims, self.search.sims)
         budget = 1
         # One simulation at least, however short the time: without any there is nothing to choose by.
-        while int(tree.done) < 1 or (int(tree.done) < self.search.sims and time.perf_counter() < end):
+        while int(tree.done) < 1 or (int(tree.done) < most and left() > 0):
             began = time.perf_counter()
             tree = jax.block_until_ready(_advance(self.game, self.search, evaluator, tree, jnp.int32(budget)))
             each = (time.perf_counter() - began) / budget
-            left = min(_SLICE_SECONDS, end - time.perf_counter())
-            budget = max(1, min(4 * budget, int(left / each)))
+            remaining = min(_SLICE_SECONDS, left())
+            budget = max(1, min(4 * budget, int(remaining / each), most - int(tree.done)))
+            watch(tree, lambda: _result(self.game, self.search, tree, result_key))
         return tree, _result(self.game, self.search, tree, result_key)
 
     def _start(self, states: State, key: Array) -> Tree:

@@ -17,7 +17,8 @@ from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.negamax import At, Memory, Node, Rules, Search, Searcher, unpack
 
-_UNLIMITED = 2**31 - 2**20
+UNLIMITED = 2**31 - 2**20
+"""Positions that no search looks at."""
 
 
 class Found(NamedTuple):
@@ -47,7 +48,7 @@ class AlphaBeta:
 
     depth: int = MAX_DEPTH
     """Plies."""
-    nodes: int = _UNLIMITED
+    nodes: int = UNLIMITED
     """Positions after which no more are looked at; the first ply is always searched."""
     prune: bool = True
     """Leave out what cannot matter (alpha-beta)."""
@@ -63,7 +64,7 @@ class AlphaBeta:
     """Find out exactly what each move is worth, not only the best one."""
 
     def __post_init__(self) -> None:
-        Limit(depth=self.depth, nodes=min(self.nodes, _UNLIMITED - 1))
+        Limit(depth=self.depth, nodes=min(self.nodes, UNLIMITED - 1))
         if self.entries & (self.entries - 1) or not 0 <= self.entries <= 2**28:
             raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
         if not 0 <= self.quiet <= 64:
@@ -83,7 +84,7 @@ class AlphaBeta:
         progress = self.start(game, evaluator, state, memory)
         progress = lax.while_loop(
             lambda progress: ~self.is_done(game, progress),
-            lambda progress: self.advance(game, evaluator, progress, jnp.int32(_UNLIMITED)),
+            lambda progress: self.advance(game, evaluator, progress, jnp.int32(UNLIMITED)),
             progress,
         )
         return progress.found, progress.search.memory
@@ -110,10 +111,15 @@ class AlphaBeta:
         line, moves = jnp.zeros(searcher.rows, jnp.int32), jnp.zeros(searcher.width, jnp.int32)
         return Found(zero, zero, jnp.bool_(False), line, moves, moves == 1, zero)
 
-    def advance(self, game: Game, evaluator: Evaluator, progress: Deepening, expansions: Array) -> Deepening:
-        """The search after some more expansions; or as soon as one more depth has come to its end."""
+    def advance(
+        self, game: Game, evaluator: Evaluator, progress: Deepening, expansions: Array, nodes: Array | int = UNLIMITED
+    ) -> Deepening:
+        """The search after some more expansions; or as soon as one more depth has come to its end.
+
+        `nodes` may limit this one search further than the settings do.
+        """
         searcher = self.searcher(game, evaluator)
-        nodes = jnp.where(progress.found.depth == 0, jnp.int32(2**31 - 1), self.nodes)
+        nodes = jnp.where(progress.found.depth == 0, jnp.int32(2**31 - 1), jnp.minimum(nodes, self.nodes))
         search = searcher.advance(progress.search, expansions, nodes)
         done = unpack(At, search.at).slot < 0
         found = _if(done, _found(search, progress.depth), progress.found)
@@ -123,14 +129,14 @@ class AlphaBeta:
         fresh = {name: _if(done, getattr(begun, name), getattr(search, name)) for name in ("at", "current", "chosen")}
         return Deepening(progress.root, search._replace(**fresh), deeper, found)
 
-    def is_done(self, game: Game, progress: Deepening) -> Array:
+    def is_done(self, game: Game, progress: Deepening, nodes: Array | int = UNLIMITED) -> Array:
         """bool []: whether nothing more is to be found, or the limits are reached."""
         found, visited = progress.found, unpack(At, progress.search.at).visited
         certain = found.complete
         if not self.every_move:
             certain |= worth.is_decided(found.worth)
         deep_enough = progress.depth > min(self.depth, game.max_plies)
-        return (found.depth > 0) & (certain | deep_enough | (visited >= self.nodes))
+        return (found.depth > 0) & (certain | deep_enough | (visited >= jnp.minimum(nodes, self.nodes)))
 
     def choose(self, game: Game, states: State, found: Found, key: Array) -> SearchResult:
         """The result for [B] positions."""

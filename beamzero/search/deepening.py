@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import jax
@@ -14,14 +15,14 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.search import worth
-from beamzero.search.alphabeta import AlphaBeta, Deepening, Found
+from beamzero.search.alphabeta import UNLIMITED, AlphaBeta, Deepening, Found
 from beamzero.search.cores import to_host
 from beamzero.search.evaluator import Evaluator
 
 _SLICE_SECONDS = 0.02
 """After about so long the clock is looked at."""
 
-_FIRST_SLICE = 32
+_FIRST_SLICE = 8
 """Nodes that are expanded before the clock is looked at for the first time."""
 
 _SLICE_WITHOUT_CLOCK = 4096
@@ -55,35 +56,56 @@ class Depth(NamedTuple):
 
 
 def deepen(
-    game: Game, evaluator: Evaluator, settings: AlphaBeta, state: State, seconds: float | None = None
+    game: Game,
+    evaluator: Evaluator,
+    settings: AlphaBeta,
+    state: State,
+    seconds: float | None = None,
+    left: Callable[[], float] | None = None,
+    nodes: int = UNLIMITED,
 ) -> Iterator[Depth]:
-    """Depth after depth, until the limits of `settings` are reached or `seconds` have passed.
+    """Depth after depth, until the limits of `settings` are reached, `seconds` have passed or `nodes` were looked at.
 
-    There is always a first one. One that is under way when the time is up is given up.
+    There is always a first one. One that is under way when the time is up is given up. In place of `seconds`, `left`
+    may say how many remain whenever it is asked, so that someone else can end the search.
     """
     # One step at a time is what a CPU does well, and a GPU does not.
     evaluator, state = to_host((evaluator, state))
     progress = _start(game, settings, evaluator, state)
     # Compile first, if that has not been done: the clock measures thinking.
-    progress = jax.block_until_ready(_advance(game, settings, evaluator, progress, jnp.int32(0)))
-    _is_done(game, settings, progress)
-    began = previous = time.monotonic()
-    expansions, nodes, depth = _FIRST_SLICE if seconds else _SLICE_WITHOUT_CLOCK, 0, 0
+    progress = jax.block_until_ready(_advance(game, settings, evaluator, progress, jnp.int32(0), jnp.int32(nodes)))
+    _is_done(game, settings, progress, jnp.int32(nodes))
+    previous = time.monotonic()
+    expansions = _FIRST_SLICE if seconds or left else _SLICE_WITHOUT_CLOCK
+    left = left or count_down(seconds)
+    searched, depth, each = 0, 0, 0.0
     while True:
         before = time.monotonic()
-        progress = _advance(game, settings, evaluator, progress, jnp.int32(expansions))
+        progress = _advance(game, settings, evaluator, progress, jnp.int32(expansions), jnp.int32(nodes))
         found = jax.tree.map(np.array, progress.found)  # copies: the next slice takes the arrays over
         now = time.monotonic()
         whole = int(found.depth) == depth  # the slice was not cut short by the end of a depth
         if not whole:
-            yield _report(found, int(found.nodes) - nodes, now - previous)
-            nodes, previous, depth = int(found.nodes), now, int(found.depth)
+            yield _report(found, int(found.nodes) - searched, now - previous)
+            searched, previous, depth = int(found.nodes), now, int(found.depth)
+        remaining = left()
+        if depth and (remaining <= 0 or bool(_is_done(game, settings, progress, jnp.int32(nodes)))):
+            return
+        if whole:
+            each = (now - before) / expansions
         if whole and now - before < _SLICE_SECONDS:
             expansions = min(2 * expansions, 2**24)
         elif now - before > 2 * _SLICE_SECONDS:
             expansions = max(_FIRST_SLICE, expansions // 2)
-        if depth and (bool(_is_done(game, settings, progress)) or (seconds and now - began >= seconds)):
-            return
+        if depth and each * expansions > remaining / 2:
+            # Half of what is left each time: how fast a busy machine will be cannot be known.
+            expansions = max(1, int(remaining / 2 / each))
+
+
+def count_down(seconds: float | None) -> Callable[[], float]:
+    """How many of the `seconds` that begin now are left, whenever it is asked; always some where there is no limit."""
+    end = math.inf if seconds is None else time.monotonic() + seconds
+    return lambda: end - time.monotonic()
 
 
 def _report(found: Found, nodes: int, seconds: float) -> Depth:
@@ -116,11 +138,11 @@ def _start(game: Game, settings: AlphaBeta, evaluator: Evaluator, state: State) 
 
 @functools.partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
 def _advance(
-    game: Game, settings: AlphaBeta, evaluator: Evaluator, progress: Deepening, expansions: Array
+    game: Game, settings: AlphaBeta, evaluator: Evaluator, progress: Deepening, expansions: Array, nodes: Array
 ) -> Deepening:
-    return settings.advance(game, evaluator, progress, expansions)
+    return settings.advance(game, evaluator, progress, expansions, nodes)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _is_done(game: Game, settings: AlphaBeta, progress: Deepening) -> Array:
-    return settings.is_done(game, progress)
+def _is_done(game: Game, settings: AlphaBeta, progress: Deepening, nodes: Array) -> Array:
+    return settings.is_done(game, progress, nodes)

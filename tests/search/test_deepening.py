@@ -42,8 +42,8 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, expansion: float = MILLISECOND) -> None:
         self.now, advance = 0.0, deepening._advance
 
-        def ticking(game: Game, settings: AlphaBeta, evaluator: Evaluator, progress, expansions):
-            progress = advance(game, settings, evaluator, progress, expansions)
+        def ticking(game: Game, settings: AlphaBeta, evaluator: Evaluator, progress, expansions, nodes):
+            progress = advance(game, settings, evaluator, progress, expansions, nodes)
             self.now += expansion * int(unpack(At, progress.search.at).expanded)
             return progress
 

@@ -1,0 +1,155 @@
+"""Positions whose best moves are known, by games: what `beamzero score` measures agents against.
+
+The positions lie in the folder ``positions`` beside this file. The programs ``benchmarks/truth_*.py`` made them, with
+solvers and engines that docs/truth.md names. There are two kinds of files:
+
+- ``GAME.npz``: how a position came about, move by move, and what each of its moves is worth (`Stored`);
+- ``GAME.txt``: positions as players write them, and the moves that are right (`Puzzle`).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.errors import BadInput
+from beamzero.games import Game, State
+
+ILLEGAL = -128
+"""In place of the worth of a move that is not legal."""
+
+NO_MOVE = 255
+"""In place of a move after the last one."""
+
+
+class Truth(NamedTuple):
+    """N positions of a game, none of them over, and what their moves are worth to the side to move.
+
+    Laws: a move is legal where `worths` is not ILLEGAL; the right moves are those with the highest sign.
+    """
+
+    states: State  # [N]
+    worths: np.ndarray  # int8 [N, A] > 0 for a win, 0 for a draw, < 0 for a loss; in puzzles 1 for right, 0 for wrong
+    labels: np.ndarray  # uint8 [N] the class of each position
+    classes: tuple[str, ...]  # [C] names
+    puzzles: bool  # whether moves are right or wrong, and not won, drawn or lost
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class Stored(NamedTuple):
+    """What a file of solved positions holds."""
+
+    moves: np.ndarray  # uint8 [N, P] the actions that lead to the position, then NO_MOVE
+    worths: np.ndarray  # int8 [N, A] as in `Truth`
+    labels: np.ndarray  # uint8 [N]
+    classes: tuple[str, ...]
+
+
+def folder() -> Path:
+    """Where the files lie."""
+    return Path(str(importlib.resources.files("beamzero") / "arena" / "positions"))
+
+
+def games_with_truth() -> list[str]:
+    """The games of which there are solved positions, by their identities."""
+    return sorted(path.stem for path in folder().iterdir() if path.suffix in (".npz", ".txt"))
+
+
+def load_truth(game: Game, positions: int | None = None) -> Truth:
+    """The solved positions of a game, of each class the first `positions` at most; BadInput where there are none."""
+    if game.identity not in games_with_truth():
+        known = ", ".join(games_with_truth())
+        raise BadInput(f"no positions of {game.identity} are solved, only those of {known}")
+    solved = folder() / f"{game.name}.npz"
+    if not solved.exists():
+        return _read_puzzles(game, read_puzzles(folder() / f"{game.name}.txt"), positions)
+    moves, worths, labels, classes = read_stored(solved)
+    kept = _first_of_each(labels, positions)
+    return Truth(_replay(game, jnp.asarray(moves[kept])), worths[kept], labels[kept], classes, puzzles=False)
+
+
+def _first_of_each(labels: np.ndarray, positions: int | None) -> np.ndarray:
+    """int [M]: the places of the first `positions` of each label, or of all."""
+    places = [np.flatnonzero(labels == label)[:positions] for label in np.unique(labels)]
+    return np.sort(np.concatenate(places))
+
+
+# --- positions by the moves that lead to them ------------------------------------------------------------------------
+
+
+def read_stored(path: Path) -> Stored:
+    """What such a file holds."""
+    with np.load(path) as file:
+        return Stored(file["moves"], file["worths"], file["labels"], tuple(file["classes"].tolist()))
+
+
+def write_stored(path: Path, games: Sequence[Sequence[int]], worths: np.ndarray, labels: Sequence[str]) -> None:
+    """Write positions, each with the moves that lead to it, the worth of its moves and the name of its class."""
+    moves = np.full((len(games), max(map(len, games))), NO_MOVE, np.uint8)
+    for row, played in enumerate(games):
+        moves[row, : len(played)] = played
+    classes = list(dict.fromkeys(labels))
+    numbers = np.array([classes.index(label) for label in labels], np.uint8)
+    data = io.BytesIO()
+    np.savez_compressed(data, moves=moves, worths=worths.astype(np.int8), labels=numbers, classes=np.array(classes))
+    path.write_bytes(data.getvalue())
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _replay(game: Game, moves: Array) -> State:
+    """The states after `moves`, uint8 [N, P]."""
+
+    def step(states: State, actions: Array) -> tuple[State, None]:
+        played = actions != NO_MOVE
+        after = jax.vmap(game.step)(states, jnp.where(played, actions, 0).astype(jnp.int32))
+        return jax.tree.map(lambda x, y: jax.vmap(jnp.where)(played, x, y), after, states), None
+
+    first = game.init(jax.random.key(0))
+    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (moves.shape[0], *x.shape)), first)
+    return jax.lax.scan(step, states, moves.T)[0]
+
+
+# --- positions as players write them ---------------------------------------------------------------------------------
+
+
+class Puzzle(NamedTuple):
+    """A position, and the moves that are right in it."""
+
+    label: str
+    position: str
+    right: tuple[str, ...]
+
+
+def read_puzzles(path: Path) -> list[Puzzle]:
+    """What such a file holds."""
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return [Puzzle(label, position, tuple(right.split())) for label, position, right in rows]
+
+
+def write_puzzles(path: Path, puzzles: Sequence[Puzzle]) -> None:
+    """Write puzzles, each as a line of three columns between tabs."""
+    lines = ("\t".join((puzzle.label, puzzle.position, " ".join(puzzle.right))) for puzzle in puzzles)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _read_puzzles(game: Game, puzzles: Sequence[Puzzle], positions: int | None) -> Truth:
+    classes = tuple(dict.fromkeys(puzzle.label for puzzle in puzzles))
+    labels = np.array([classes.index(puzzle.label) for puzzle in puzzles], np.uint8)
+    kept = _first_of_each(labels, positions)
+    states = [game.read_position(puzzles[row].position) for row in kept]
+    worths = np.full((len(kept), game.num_actions), ILLEGAL, np.int8)
+    for row, state in enumerate(states):
+        worths[row, game.legal_actions(state)] = 0
+        worths[row, [game.parse_action(state, move) for move in puzzles[kept[row]].right]] = 1
+    return Truth(jax.tree.map(lambda *x: jnp.stack(x), *states), worths, labels[kept], classes, puzzles=True)

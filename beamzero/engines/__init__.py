@@ -1,0 +1,46 @@
+"""Our agents for other programs: the protocols that boards and referees speak, and the games each is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from beamzero.engines.gtp import GtpEngine
+from beamzero.engines.nboard import NBoardEngine
+from beamzero.engines.thinking import make_thinker
+from beamzero.engines.uci import UciEngine
+from beamzero.engines.wire import Engine, Send, serve
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.players import make_player
+from beamzero.spec import unknown
+
+__all__ = ["PROTOCOLS", "Protocol", "make_engine", "serve"]
+
+_UCI_GAMES = ("chess", "chess6x6")
+
+
+class Protocol(NamedTuple):
+    """A way to talk."""
+
+    engine: type[UciEngine] | type[GtpEngine] | type[NBoardEngine]
+    fits: Callable[[Game], bool]
+    """Whether a game is played by it."""
+
+
+PROTOCOLS = {
+    "uci": Protocol(UciEngine, lambda game: game.name in _UCI_GAMES),
+    "gtp": Protocol(GtpEngine, lambda game: game.name not in _UCI_GAMES),
+    "nboard": Protocol(NBoardEngine, lambda game: game.spec == "othello"),
+}
+
+
+def make_engine(name: str, game: Game, agent: str, seed: int = 0) -> Callable[[Send], Engine]:
+    """An engine that plays as the agent does; BadInput where the game is not played by that protocol."""
+    if name not in PROTOCOLS:
+        raise unknown("protocol", name, PROTOCOLS)
+    fitting = [known for known, protocol in PROTOCOLS.items() if protocol.fits(game)]
+    if name not in fitting:
+        raise BadInput(f"{game.spec} is not played by {name} (it is by: {', '.join(fitting)})")
+    player = make_player(agent, game)
+    return lambda send: PROTOCOLS[name].engine(make_thinker(player), agent, send, seed)

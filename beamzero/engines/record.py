@@ -1,0 +1,48 @@
+"""A game that someone else keeps, as far as it has been told."""
+
+from __future__ import annotations
+
+import jax
+
+from beamzero.errors import BadInput
+from beamzero.games import CHANCE, Game, State
+from beamzero.players.analysis import step
+
+
+class Record:
+    """The positions of a game from the first one on. A move that cannot be raises BadInput and changes nothing."""
+
+    def __init__(self, game: Game, first: State | None = None) -> None:
+        if game.num_chance:
+            raise BadInput(f"{game.name} has chance events, which engines do not speak of")
+        self.game = game
+        self.states = [game.init(jax.random.key(0)) if first is None else first]
+
+    @property
+    def state(self) -> State:
+        return self.states[-1]
+
+    @property
+    def over(self) -> bool:
+        return bool(self.game.over(self.state))
+
+    @property
+    def side(self) -> int:
+        """Whose turn it is; CHANCE once the game is over, so that it is nobody's."""
+        return CHANCE if self.over else int(self.game.player(self.state))
+
+    def play(self, text: str) -> None:
+        """Play the move that the game, or the protocol, calls `text`."""
+        self.play_action(self.game.parse_action(self.state, text))
+
+    def play_action(self, action: int) -> None:
+        self.states.append(step(self.game, self.state, action))
+
+    def undo(self) -> None:
+        if len(self.states) == 1:
+            raise BadInput("there is no move to take back")
+        self.states.pop()
+
+    def clear(self) -> None:
+        """Back to the first position."""
+        del self.states[1:]

@@ -1,0 +1,219 @@
+"""UCI, the protocol between chess programs and boards.
+
+Lines that cannot be understood are ignored. A position or move that cannot be is answered by an ``info string``, and
+the last good position stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from jax import Array
+
+from beamzero import __version__
+from beamzero.engines.chess_positions import ChessPosition, as_chess, uci_line, uci_moves
+from beamzero.engines.clock import seconds_for_move, seconds_of_movetime
+from beamzero.engines.thought import Budget, Setting, Thinker, Thought
+from beamzero.engines.wire import Engine, Send
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.games.chess.state import ChessState
+
+_OVERHEAD = "Move Overhead"
+_VARIANT = "UCI_Variant"
+_HIGHEST_CENTIPAWNS = 9_999
+_NO_MOVE = "0000"
+
+_NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "depth", "nodes", "mate")
+"""What `go` says with a whole number."""
+
+
+class UciEngine(Engine):
+    """Plays chess, or chess on 6 x 6 squares as a variant."""
+
+    def __init__(self, thinker: Thinker, name: str, send: Send, seed: int = 0) -> None:
+        super().__init__(thinker, send, seed)
+        self.game, self.name = as_chess(thinker.game), name
+        self.position = ChessPosition(self.game)
+        self.overhead = Setting(30, 0, 5000)
+        self._sound = thinker
+
+    def warm_up(self) -> None:
+        """Go once through all that a move needs, in positions that came about in every way.
+
+        Settings that cannot be, such as a table that does not fit into memory, are taken back.
+        """
+        thinker = self.thinker
+        try:
+            position = ChessPosition(self.game)
+            first = self.game.write_position(position.state)
+            move = next(iter(uci_moves(self.game, position.state).values()))
+            for fen, moves in ((None, []), (first, []), (first, [move])):
+                position.set(fen, moves)
+                self._budget_of(["wtime", "0", "btime", "0"])
+                uci_moves(self.game, position.state)
+                thinker.warm_up(position.state, self.draw_key())
+            self._sound = thinker
+        except Exception as error:
+            self.say(f"{type(error).__name__}: {error}")
+            self.thinker = self._sound
+
+    def say(self, text: str) -> None:
+        """Something for people."""
+        self.send(f"info string {' '.join(text.split())[:400]}")
+
+    def handle(self, line: str) -> bool:
+        words = line.split()
+        # What comes before a known word is noise, says the protocol.
+        while words and words[0] not in _COMMANDS:
+            words.pop(0)
+        if not words:
+            return True
+        if words[0] == "quit":
+            return False
+        try:
+            _COMMANDS[words[0]](self, words[1:])
+        except BadInput as error:
+            self.say(str(error))
+        except Exception as error:  # whatever is wrong, the game goes on
+            self.say(f"{type(error).__name__}: {error}")
+        return True
+
+    # --- commands --------------------------------------------------------------------------------------------------
+
+    def _uci(self, words: Sequence[str]) -> None:
+        self.send(f"id name beamzero {__version__} {self.name}")
+        self.send("id author the beamzero authors")
+        for name, (default, low, high) in {_OVERHEAD: self.overhead, **self.thinker.settings()}.items():
+            self.send(f"option name {name} type spin default {default} min {low} max {high}")
+        if self.game.name != "chess":
+            self.send(f"option name {_VARIANT} type combo default {self.game.name} var {self.game.name}")
+        self.send("uciok")
+
+    def _isready(self, words: Sequence[str]) -> None:
+        self.when_warm(lambda: self.send("readyok"))
+
+    def _setoption(self, words: Sequence[str]) -> None:
+        text = " ".join(words)
+        name, _, value = text.removeprefix("name ").partition(" value ")
+        name, value = name.strip().lower(), value.strip()
+        if name == _VARIANT.lower():
+            if value != self.game.name:
+                raise BadInput(f"{_VARIANT} is {value!r}, but must be {self.game.name}")
+            return
+        settings = {_OVERHEAD: self.overhead, **self.thinker.settings()}
+        known = next((known for known in settings if known.lower() == name), None)
+        if known is None:
+            raise BadInput(f"there is no option {name!r}")
+        setting = settings[known]
+        number = _whole(value)
+        if number is None or not setting.low <= number <= setting.high:
+            raise BadInput(f"{known} is {value!r}, but must be {setting.low} to {setting.high}")
+        if known == _OVERHEAD:
+            self.overhead = setting._replace(default=number)
+        elif number != setting.default:
+            self.thinker = self.thinker.change(known, number)
+            self.prepare()
+
+    def _position(self, words: Sequence[str]) -> None:
+        first = words[: words.index("moves")] if "moves" in words else words
+        moves = words[len(first) + 1 :]
+        if first[:1] == ["fen"]:
+            self.position.set(" ".join(first[1:]), moves)
+        elif list(first) == ["startpos"]:
+            self.position.set(None, moves)
+        else:
+            raise BadInput("a position is startpos or fen FEN, then perhaps moves and some of them")
+
+    def _go(self, words: Sequence[str]) -> None:
+        state, budget, key = self.position.state, self._budget_of(words), self.draw_key()
+        thinker = self.thinker
+        self.begin(budget, lambda: self._search(thinker, state, budget, key))
+
+    def _stop(self, words: Sequence[str]) -> None:
+        self.stop()
+
+    def _nothing(self, words: Sequence[str]) -> None:
+        """Nothing is remembered from move to move, and there is nothing to log."""
+
+    # --- thinking --------------------------------------------------------------------------------------------------
+
+    def _budget_of(self, words: Sequence[str]) -> Budget:
+        """What `go` allows; numbers that are none count as not given."""
+        given = {w: _whole(n) for w, n in itertools.pairwise([*words, ""]) if w in _NUMBERS}
+        said = {word: number for word, number in given.items() if number is not None}
+        seconds = None
+        overhead = self.overhead.default / 1000
+        own, increment = ("wtime", "winc") if int(self.game.player(self.position.state)) == 0 else ("btime", "binc")
+        if "movetime" in said:
+            seconds = seconds_of_movetime(said["movetime"] / 1000, overhead)
+        elif own in said:
+            seconds = seconds_for_move(
+                said[own] / 1000, max(0, said.get(increment, 0)) / 1000, said.get("movestogo"), overhead
+            )
+        depth = said.get("depth", 2 * said["mate"] if "mate" in said else None)
+        nodes = said.get("nodes")
+        return Budget(
+            seconds=seconds,
+            depth=None if depth is None else max(1, depth),
+            nodes=None if nodes is None else max(1, nodes),
+            endless="infinite" in words or "ponder" in words,
+        )
+
+    def _search(self, thinker: Thinker, state: ChessState, budget: Budget, key: Array) -> None:
+        """Think, tell, and answer with a legal move; after `infinite` not before someone says stop."""
+        legal = uci_moves(self.game, state)
+        best = next(iter(legal.values()), _NO_MOVE)
+        if legal:
+            try:
+                thought = thinker.think(state, key, budget, lambda thought: self._tell(state, thought))
+                best = legal[thought.line[0]]
+            except Exception as error:  # a search that fails must not lose the game
+                self.say(f"{type(error).__name__}: {error}")
+        if budget.endless:
+            budget.stop.wait()
+        self.send(f"bestmove {best}")
+
+    def _tell(self, state: ChessState, thought: Thought) -> None:
+        milliseconds = int(1000 * thought.seconds)
+        speed = int(thought.nodes / max(thought.seconds, 1e-3))
+        self.send(
+            f"info depth {thought.depth} score {score_text(self.game, thought)} nodes {thought.nodes} nps {speed} "
+            f"time {milliseconds} pv {' '.join(uci_line(self.game, state, thought.line))}"
+        )
+
+
+_COMMANDS = {
+    "uci": UciEngine._uci,
+    "isready": UciEngine._isready,
+    "setoption": UciEngine._setoption,
+    "position": UciEngine._position,
+    "go": UciEngine._go,
+    "stop": UciEngine._stop,
+    "ponderhit": UciEngine._stop,
+    "ucinewgame": UciEngine._nothing,
+    "debug": UciEngine._nothing,
+    "register": UciEngine._nothing,
+    "quit": UciEngine._stop,
+}
+
+
+def score_text(game: Game, thought: Thought) -> str:
+    """``cp 35`` or ``mate -2``, for the side to move: moves to mate, else hundredths of a pawn."""
+    if thought.plies is not None:
+        moves = (thought.plies + 1) // 2
+        return f"mate {moves if thought.value > 0 else -moves}"
+    return f"cp {centipawns(game, thought.value)}"
+
+
+def centipawns(game: Game, value: float) -> int:
+    """A value of [-1, 1] in hundredths of a point: the other way round than ``tanh(point * points / 2)``."""
+    points = 2 * math.atanh(max(-0.999999, min(0.999999, value))) / game.point
+    return round(max(-_HIGHEST_CENTIPAWNS, min(_HIGHEST_CENTIPAWNS, 100 * points)))
+
+
+def _whole(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
