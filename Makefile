@@ -47,7 +47,7 @@ test-external: setup engines
 
 engines: ## get the engines that the external tests talk to (Debian and Ubuntu, as root)
 	@missing=; for engine in $(ENGINES); do \
-	  PATH=$(GAMES_PATH) command -v $${engine%%:*} >/dev/null || missing="$$missing $${engine##*:}"; done; \
+	  PATH="$(GAMES_PATH)" command -v $${engine%%:*} >/dev/null || missing="$$missing $${engine##*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then \
 	  echo "missing:$$missing. Install these (Debian and Ubuntu: apt install$$missing) and run make test-all again" >&2; exit 1; fi; \

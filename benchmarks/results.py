@@ -62,12 +62,10 @@ def run(name: str) -> None:
         program, *words = shlex.split(command)
         words = [sys.executable, *words] if program == "python" else [sys.executable, "-m", program, *words]
         said = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
-        measured.append(
-            {
-                "command": command, "machine": machine(), "date": today(),
-                "seconds": round(time.perf_counter() - before, 1), "result": json.loads(said.splitlines()[-1]),
-            }
-        )  # fmt: skip
+        seconds, result = round(time.perf_counter() - before, 1), json.loads(said.splitlines()[-1])
+        measured.append({"command": command, "date": today(), "seconds": seconds, "result": result})
+    here = machine()  # asked last: a GPU that this process holds is none for the commands
+    measured = [{"command": entry["command"], "machine": here, **entry} for entry in measured]
     write_atomically(FOLDER / f"{name}.json", json.dumps(measured, indent=1) + "\n")
 
 

@@ -18,8 +18,9 @@ _SYMBOL = re.compile(
     r"""(?P<comment>\{[^}]*\}|;[^\n]*|^%[^\n]*)     # said beside the game
       | (?P<open>\() | (?P<close>\))               # a variation, which is no part of the game
       | (?P<mark>\$\d+|[!?]+)                      # what somebody thinks of a move
-      | (?P<number>\d+\s*\.+)                      # of a move
+      | (?P<number>\d+(?:\s*\.)+|\.+|\d+(?=\s))     # of a move
       | (?P<result>1-0|0-1|1/2-1/2|\*)
+      | (?P<suffix>e\.p\.)
       | (?P<move>[^\s(){};$]+)""",
     re.VERBOSE | re.MULTILINE,
 )
@@ -87,18 +88,30 @@ def _games(text: str) -> Iterator[tuple[str, str]]:
     """Tags and moves of every game: a tag after moves begins another one."""
     head: list[str] = []
     moves: list[str] = []
-    depth = 0  # of braces, since a comment may hold what looks like a tag
+    inside = False  # of a comment, which may hold what looks like a tag
     for line in text.splitlines():
-        if depth == 0 and _TAG.match(line.strip()):
+        if not inside and _TAG.match(line.strip()):
             if any(part.strip() for part in moves):
                 yield "\n".join(head), "\n".join(moves)
                 head, moves = [], []
             head.append(line)
         else:
             moves.append(line)
-            depth = max(0, depth + line.count("{") - line.count("}"))
+            inside = _ends_in_a_comment(line, inside)
     if head or any(part.strip() for part in moves):
         yield "\n".join(head), "\n".join(moves)
+
+
+def _ends_in_a_comment(line: str, inside: bool) -> bool:
+    """Whether a comment is open at the end of a line; comments lie in braces, and not inside each other."""
+    for sign in line:
+        if inside:
+            inside = sign != "}"
+        elif sign == ";":
+            return False
+        else:
+            inside = sign == "{"
+    return inside
 
 
 def _main_line(text: str) -> tuple[list[str], str]:
@@ -107,7 +120,7 @@ def _main_line(text: str) -> tuple[list[str], str]:
     depth, result = 0, "*"
     for symbol in _SYMBOL.finditer(text):
         kind = symbol.lastgroup
-        depth += {"open": 1, "close": -1}.get(kind or "", 0)
+        depth = max(0, depth + {"open": 1, "close": -1}.get(kind or "", 0))
         if depth > 0:
             continue
         if kind == "move":

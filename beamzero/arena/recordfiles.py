@@ -10,7 +10,7 @@ from beamzero.arena.pgn import VARIANTS, read_pgn, write_pgn
 from beamzero.arena.records import GameRecord
 from beamzero.arena.transcripts import read_transcripts, write_transcript
 from beamzero.errors import BadInput
-from beamzero.runs.files import write_atomically
+from beamzero.runs.files import check_writable, write_atomically, writing
 
 FORMATS = {
     ".pgn": "the games of chess and chess6x6",
@@ -19,14 +19,15 @@ FORMATS = {
 }
 
 
-def check_format(path: Path, game: str) -> None:
-    """BadInput where games of this kind cannot be written to a file of this name."""
+def check_format(path: Path, game: str, start: str | None = None) -> None:
+    """BadInput where games of this kind, from this position, cannot be written to a file of this name."""
     if path.suffix not in FORMATS:
         raise BadInput(f"{path}: a file of games ends in {', '.join(FORMATS)}")
     if path.suffix == ".pgn" and game.partition(":")[0] not in VARIANTS:
         raise BadInput(f"{path}: PGN is for {' and '.join(VARIANTS)}; use .txt or .jsonl for {game}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise BadInput(f"{path}: {'is a folder' if path.is_dir() else f'there is no folder {path.parent}'}")
+    if path.suffix == ".txt" and start is not None:
+        raise BadInput(f"{path}: a line of moves cannot say from which position it begins; use .jsonl")
+    check_writable(path, "a file of games is")
 
 
 def add_records(path: Path, records: Iterable[GameRecord]) -> int:
@@ -38,7 +39,8 @@ def add_records(path: Path, records: Iterable[GameRecord]) -> int:
     if before and not before.endswith(b"\n"):
         before += b"\n"
     texts = [_write(path, record) for record in records]
-    write_atomically(path, before + "".join(texts).encode())
+    with writing(str(path)):
+        write_atomically(path, before + "".join(texts).encode())
     return len(texts)
 
 
@@ -53,7 +55,7 @@ def _write(path: Path, record: GameRecord) -> str:
 def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
     """All games of a file; BadInput says what is wrong with it, and where. Moves are not looked at yet."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
     except FileNotFoundError:
         raise BadInput(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -68,6 +70,17 @@ def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
     if not records:
         raise BadInput(f"{path}: holds no game")
     return records
+
+
+def _text(path: Path) -> str:
+    """The content of a file. PGN is Latin-1 by its standard, and UTF-8 by habit."""
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if path.suffix != ".pgn":
+            raise
+        return content.decode("latin-1")
 
 
 def _read(path: Path, text: str, game: str | None) -> Iterator[GameRecord]:

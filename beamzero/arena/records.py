@@ -131,6 +131,7 @@ def follow(record: GameRecord, called: str = "") -> Followed:
     for number, move in enumerate(record.moves, 1):
         if move != PASS:
             followed.pass_where_one_must()
+        followed.states[-1] = game.play_on(followed.states[-1])  # nobody claimed the draw
         try:
             action = game.parse_action(followed.states[-1], move)
         except BadInput as error:

@@ -12,7 +12,7 @@ from jax import Array
 
 from beamzero.arena.records import Followed
 from beamzero.games import State
-from beamzero.players.player import Player
+from beamzero.players.player import Player, SearchPlayer
 
 CHUNK = 16
 """Positions that are thought about at once: always so many, so that nothing compiles again."""
@@ -33,7 +33,8 @@ class Reviewed(NamedTuple):
     best: str
     """What the agent would have played."""
     cost: float
-    """By how much the position got worse for the side that moved, as the agent sees it; 0 where it did not."""
+    """By how much the position got worse for the side that moved, as the agent sees it; 0 where it did not, and of
+    moves that were drawn at random."""
 
     @property
     def mark(self) -> str:
@@ -59,7 +60,9 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
     values, best = np.zeros(len(states)), np.zeros(len(states), np.int64)
     for start in range(0, count, CHUNK):
         progress(start, count)
-        rows = np.minimum(np.arange(start, start + CHUNK), count - 1)
+        rows = np.arange(start, start + CHUNK)
+        # Others think about one position after the other: for them, more rows would be more work.
+        rows = np.minimum(rows, count - 1) if isinstance(player, SearchPlayer) else rows[rows < count]
         batch: State = jax.tree.map(lambda *x: jnp.stack(x), *[states[row] for row in rows])
         found = jax.device_get(player.think(batch, jax.random.fold_in(key, start)))
         values[rows], best[rows] = found.value, found.action
@@ -71,7 +74,8 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
     values[:count] *= signs
     moves = []
     for number, action in enumerate(followed.actions):
-        cost = 0.0 if action == best[number] else signs[number] * (values[number] - values[number + 1])
+        no_choice = action == best[number] or number < followed.record.random_plies
+        cost = 0.0 if no_choice else signs[number] * (values[number] - values[number + 1])
         moves.append(
             Reviewed(
                 number + 1,

@@ -79,7 +79,8 @@ def score(truth: Truth, player: Player, seed: int = 0, progress: Progress | None
     moves, seconds = _choose_all(truth, player, jax.random.key(seed), progress)
     worths = np.sign(truth.worths.astype(np.int32))
     best = np.where(truth.worths == ILLEGAL, -1, worths).max(axis=1)
-    chosen = worths[np.arange(len(truth)), moves]
+    # Who gives up instead of moving has lost.
+    chosen = np.where(moves < 0, -1, worths[np.arange(len(truth)), np.maximum(moves, 0)])
     wrong = chosen < best
     classes = {
         name: Share(int((truth.labels == label).sum()), int(wrong[truth.labels == label].sum()))

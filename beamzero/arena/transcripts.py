@@ -1,6 +1,7 @@
 """Games as players write them down: one line a game, nothing but the moves.
 
-A line that begins with # says something about the games below it: ``# game othello``, ``# players A | B``.
+A line that begins with # says something about the game below it: ``# game othello``, ``# players A | B``, ``# result
+1-0``, ``# random 2`` (moves that opened it at random) and ``# date 2026-01-31``. The game stays the same for all below.
 Connect Four's columns stand side by side, as letters or as numbers from 1 on; so do Othello's squares, where passes are
 left out, since they are never a choice. In all other games there are spaces between the moves.
 """
@@ -24,7 +25,7 @@ def write_transcript(record: GameRecord) -> str:
     moves = [move for move in record.moves if not (name == "othello" and move == PASS)]
     side_by_side = name in ("connect_four", "othello")
     about = f"# game {record.game}\n# players {record.players[0]} | {record.players[1]}\n"
-    about += f"# result {result_text(record.result)}\n"
+    about += f"# result {result_text(record.result)}\n# random {record.random_plies}\n# date {record.date}\n"
     return about + ("" if side_by_side else " ").join(moves) + "\n"
 
 
@@ -40,8 +41,16 @@ def read_transcripts(text: str, game: str | None = None) -> Iterator[GameRecord]
             if spec is None:
                 raise BadInput("the file does not say which game it holds: give --game as well")
             first, _, second = about.get("players", "").partition(" | ")
-            result = read_result(about.get("result", ""))
-            yield GameRecord(spec, tuple(_split(spec, line.strip())), (first.strip(), second.strip()), result)
+            random = about.get("random", "0")
+            yield GameRecord(
+                game=spec,
+                moves=tuple(_split(spec, line.strip())),
+                players=(first.strip(), second.strip()),
+                result=read_result(about.get("result", "")),
+                random_plies=int(random) if random.isdecimal() else 0,
+                date=about.get("date", ""),
+            )
+            about = {"game": spec}
 
 
 def _split(spec: str, line: str) -> list[str]:

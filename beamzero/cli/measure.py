@@ -57,16 +57,17 @@ def battle_command(
             seed,
             lambda done, total: update(f"{agent} v {opponent}", done, total),
         )
-        if save is not None:
-            add_records(save, _counted(records_of(rules, played), played.games, update))
     for player in (one, other):
         for trouble in player.troubles:
             err.print(trouble, style="red", markup=False, soft_wrap=True)
     if json:
-        return print_json(battle_json(played))
-    show_battle(played)
+        print_json(battle_json(played))
+    else:
+        show_battle(played)
     if save is not None:
-        out.print(f"added to {save}", style="dim", markup=False)
+        with progress_bar("writing the games") as update:
+            add_records(save, _counted(records_of(rules, played), played.games, update))
+        (err if json else out).print(f"added to {save}", style="dim", markup=False)
     return None
 
 

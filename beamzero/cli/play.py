@@ -77,7 +77,7 @@ def play_command(
         raise BadInput(f"side is {side!r}, but must be first or second")
     rules = make_game(game)
     if save is not None:
-        check_format(save, rules.spec)
+        check_format(save, rules.spec, position)
     name, why = (agent, "") if agent is not None else default_agent(rules)
     player = None if name == HUMAN else make_player(name, rules)
     console = err if json else out
@@ -260,7 +260,8 @@ class Session:
             self.console.print()
         except Quit:
             pass
-        self.keep()
+        finally:
+            self.keep()
 
     def answer(self) -> None:
         """Let the agent move for as long as it is its turn."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +21,9 @@ from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, pr
 from beamzero.cli.lists import elo_text
 from beamzero.cli.measure import RandomPlies
 from beamzero.errors import BadInput
-from beamzero.games import make_game
-from beamzero.players import make_player
+from beamzero.games import Game, make_game
+from beamzero.players import Player, make_player
+from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
 from beamzero.runs.files import check_writable, writing
 
@@ -83,8 +84,8 @@ def rate_command(
     Results are kept by what agents are, weights and settings: the next call goes on where this one ended.
     """
     rules = make_game(game)
-    runs = {agent: every_checkpoint(agent) for agent in agents}
-    agents = [name for agent, steps in runs.items() for name in (steps.values() or [agent])]
+    runs = {agent: _different(every_checkpoint(agent), rules) for agent in agents}
+    agents = [name for agent in agents for name in (dict.fromkeys(runs[agent].values()) or [agent])]
     _check(games, pairings, total, sprt, agents)
     names = agents if ANCHOR in agents or sprt else [ANCHOR, *agents]
     if len(names) < 2:
@@ -105,15 +106,25 @@ def rate_command(
     if plot is not None:
         with writing(str(plot)):
             _draw(plot, ratings, runs, f"{rules.spec}: Elo with 95% intervals")
-    for player in players:
-        for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
+    _tell_troubles(players)
     if json:
         return print_json({"game": rules.spec, "games": games, "ratings": [_as_json(r) for r in ratings]})
     _show(tournament, ratings)
     if plot is not None:
         out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
     return None
+
+
+def _different(steps: Mapping[int, str], game: Game) -> dict[int, str]:
+    """By iteration, the first checkpoint that holds the same agent: a net that fails its gate changes nothing."""
+    first: dict[str, str] = {}
+    return {step: first.setdefault(fingerprint(make_player(name, game)), name) for step, name in steps.items()}
+
+
+def _tell_troubles(players: Iterable[Player]) -> None:
+    for player in players:
+        for trouble in player.troubles:
+            err.print(trouble, style="red", markup=False, soft_wrap=True)
 
 
 def _draw(plot: Path, ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> None:
@@ -185,6 +196,7 @@ def _test(tournament: Tournament, test: SPRT, games: int, most: int, json: bool)
     one, other = tournament.names
     with progress_bar("testing") as update:
         verdict = tournament.decide(test, games, most, update)
+    _tell_troubles(tournament.players)
     scores = tournament.met[one, other].pair_scores
     if json:
         return print_json({

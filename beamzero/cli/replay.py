@@ -21,6 +21,7 @@ from beamzero.cli.keyboard import keyboard
 from beamzero.cli.values import draw_bar
 from beamzero.errors import BadInput
 from beamzero.players import make_player
+from beamzero.runs.files import check_writable, writing
 
 _STEPS = "Enter goes on, b back, a number there, q leaves"
 
@@ -43,8 +44,8 @@ def replay_command(
     records = read_records(file, game)
     if plot is not None and agent is None:
         raise BadInput("--plot needs --agent as well: someone has to say who is ahead")
-    if plot is not None and plot.suffix != ".png":
-        raise BadInput(f"{plot}: a picture ends in .png")
+    if plot is not None:
+        check_writable(plot, "a picture is")
     if number is None and len(records) > 1:
         if agent is not None or step:
             raise BadInput(f"{file} holds {len(records)} games: give --number as well")
@@ -56,7 +57,8 @@ def replay_command(
     seen = None if agent is None else _review(followed, agent, seed)
     if plot is not None and seen is not None and agent is not None:
         names = (followed.record.players[0] or "the first side", followed.record.players[1] or "the second side")
-        draw_review(plot, seen, f"{followed.game.spec}: {names[0]} v {names[1]}", agent, names)
+        with writing(str(plot)):
+            draw_review(plot, seen, f"{followed.game.spec}: {names[0]} v {names[1]}", agent, names)
     if json:
         return print_json(_as_json(followed, seen))
     if step:
@@ -148,7 +150,10 @@ def _title(followed: Followed) -> Text:
 
 
 def _ending(followed: Followed) -> str:
-    result = result_text(followed.record.result)
+    known = followed.record.result
+    if known is None and followed.over:
+        known = float(followed.game.score(followed.states[-1]))
+    result = result_text(known)
     return f"{result}  {_reason(followed) or ('the game was not finished' if result == '*' else '')}".rstrip()
 
 

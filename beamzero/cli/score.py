@@ -13,7 +13,7 @@ from rich.table import Table
 from beamzero.arena.plot_scores import draw_scores
 from beamzero.arena.score import Scored, Share, score
 from beamzero.arena.truth import Truth, load_truth
-from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
+from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.runs.files import check_writable, writing
@@ -47,6 +47,9 @@ def score_command(
     truth = load_truth(rules, positions)
     with progress_bar("scoring") as update:
         scores = [score(truth, player, seed, functools.partial(update, player.name)) for player in players]
+    for player in players:
+        for trouble in player.troubles:
+            err.print(trouble, style="red", markup=False, soft_wrap=True)
     if plot is not None:
         with writing(str(plot)):
             draw_scores(plot, scores, f"{rules.spec}: errors in solved positions, with 95% intervals")

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax
-import jax.numpy as jnp
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.chess import Chess, Chess6x6, notation
-from beamzero.games.chess.state import ChessState, Ending
+from beamzero.games.chess.state import ChessState
 from beamzero.players.analysis import step
 
 ChessGame = Chess | Chess6x6
-
-_PLAYED_ON = (Ending.MATERIAL, Ending.THREEFOLD, Ending.FIFTY_MOVES, Ending.LENGTH)
-"""Ends of a game that the other side of the wire may not want to see, or only where a player claims them."""
 
 
 def as_chess(game: Game) -> ChessGame:
@@ -54,7 +50,7 @@ class ChessPosition:
     def _first(self, fen: str | None) -> ChessState:
         if fen is None:
             return self.game.init(jax.random.key(0))
-        return _play_on(self.game.read_position(self._with_a_low_number(fen)))
+        return self.game.play_on(self.game.read_position(self._with_a_low_number(fen)))
 
     def _with_a_low_number(self, fen: str) -> str:
         """`fen`; where its game is longer than ours may be, as one that has just begun."""
@@ -65,12 +61,8 @@ class ChessPosition:
     def _play(self, state: ChessState, move: str) -> ChessState:
         for action, known in uci_moves(self.game, state).items():
             if known == move.lower():
-                return _play_on(step(self.game, state, action))
+                return self.game.play_on(step(self.game, state, action))
         raise BadInput(f"{move[:8]!r} is not a legal move in {self.game.write_position(state)}")
-
-
-def _play_on(state: ChessState) -> ChessState:
-    return state._replace(ending=jnp.int8(Ending.NONE)) if int(state.ending) in _PLAYED_ON else state
 
 
 def uci_moves(game: ChessGame, state: ChessState) -> dict[int, str]:

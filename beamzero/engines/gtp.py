@@ -32,12 +32,13 @@ class GtpEngine(Engine):
         super().__init__(thinker, send, seed)
         self.game, self.name = thinker.game, name
         self.record = Record(self.game)
+        self._time: tuple[float, float, int] | None = None
         self._clocks: list[PeriodClock] | None = None
 
     def warm_up(self) -> None:
         record = Record(self.game)
         for _ in range(2):  # the first position, and one that came about by a move
-            self.thinker.warm_up(record.state, self.draw_key())
+            self.thinker.warm_up(record.state, self.warm_up_key)
             move = self.game.action_name(record.state, self.game.legal_actions(record.state)[0])
             record.play(move)
 
@@ -83,6 +84,7 @@ class GtpEngine(Engine):
 
     def _clear_board(self, words: Sequence[str]) -> str:
         self.record.clear()
+        self._clocks = self._time and [PeriodClock(*self._time) for _ in _SIDES]
         return ""
 
     def _komi(self, words: Sequence[str]) -> str:
@@ -109,7 +111,10 @@ class GtpEngine(Engine):
             raise BadInput(f"illegal move: it is the turn of {_SIDES[1 - side]}")
 
     def _genmove(self, words: Sequence[str]) -> str:
+        began = time.monotonic()
         move, action = self._think(words)
+        if self._clocks:
+            self._clocks[self.record.side].spend(time.monotonic() - began)
         self.record.play_action(action)
         return move
 
@@ -118,12 +123,10 @@ class GtpEngine(Engine):
 
     def _think(self, words: Sequence[str]) -> tuple[str, int]:
         self._check_turn(words[0] if words else "")
-        began, clock = time.monotonic(), self._clocks and self._clocks[self.record.side]
-        budget = Budget(seconds=clock.seconds(OVERHEAD) if clock else None)
+        clock = self._clocks and self._clocks[self.record.side]
+        self._budget = Budget(seconds=clock.seconds(OVERHEAD) if clock else None)
         state = self.record.state
-        action = self.thinker.think(state, self.draw_key(), budget, lambda thought: None).line[0]
-        if clock:
-            clock.spend(time.monotonic() - began)
+        action = self.thinker.think(state, self.draw_key(), self._budget, lambda thought: None).line[0]
         return move_text(self.game, self.game.action_name(state, action)), action
 
     def _all_legal(self, words: Sequence[str]) -> str:
@@ -157,7 +160,8 @@ class GtpEngine(Engine):
         if min(main, period, moves) < 0:
             raise BadInput("times must not be negative")
         endless = period > 0 and moves == 0
-        self._clocks = None if endless else [PeriodClock(main, period, int(moves)) for _ in _SIDES]
+        self._time = None if endless else (main, period, int(moves))
+        self._clocks = self._time and [PeriodClock(*self._time) for _ in _SIDES]
         return ""
 
     def _time_left(self, words: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ class NBoardEngine(Engine):
     def warm_up(self) -> None:
         record = Record(self.game)
         for _ in range(2):  # the first position, and one that came about by a move
-            self.thinker.warm_up(record.state, self.draw_key())
+            self.thinker.warm_up(record.state, self.warm_up_key)
             move = self.game.action_name(record.state, self.game.legal_actions(record.state)[0])
             record.play(move)
 

@@ -143,7 +143,7 @@ class Grower(Thinker):
     """Its own time for a move."""
 
     def think(self, state: State, key: Array, budget: Budget, tell: Tell) -> Thought:
-        budget = budget.or_own(self.seconds)
+        budget = dataclasses.replace(budget, depth=None).or_own(self.seconds)  # a tree knows no depth
         sims = min(budget.nodes or MOST_SIMULATIONS, MOST_SIMULATIONS)
         told = time.monotonic()
 

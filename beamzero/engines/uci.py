@@ -54,7 +54,7 @@ class UciEngine(Engine):
                 position.set(fen, moves)
                 self._budget_of(["wtime", "0", "btime", "0"])
                 uci_moves(self.game, position.state)
-                thinker.warm_up(position.state, self.draw_key())
+                thinker.warm_up(position.state, self.warm_up_key)
             self._sound = thinker
         except Exception as error:
             self.say(f"{type(error).__name__}: {error}")

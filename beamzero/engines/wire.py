@@ -42,6 +42,11 @@ class Engine(abc.ABC):
     def warm_up(self) -> None:
         """Compile all that is needed later."""
 
+    @property
+    def warm_up_key(self) -> Array:
+        """For what is thrown away: drawing it changes no move."""
+        return self._key
+
     def draw_key(self) -> Array:
         """Another key each time."""
         self._drawn += 1

@@ -227,6 +227,10 @@ class Game(abc.ABC):
         """The state that such a text describes; BadInput where it describes none that can be."""
         raise BadInput(f"{self.name} has no notation for positions: give the moves instead")
 
+    def play_on(self, state: State) -> State:
+        """`state` as if the game went on, where its end is one that people have to claim; else as it is."""
+        return state
+
     def outcome_reason(self, state: State) -> str:
         """Why a finished game ended the way it did, in a few words."""
         score = float(self.score(state))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -171,11 +172,23 @@ class BookPlayer(Player):
         return _known_or(answer.found, known, self.player.think(states, key))
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
+        return self._from_book(states, turn, lambda rest: self.player.choose(states, rest, key))
+
+    def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
+        return self._from_book(states, turn, lambda rest: self.player.choose_after(states, rest, key, moves))
+
+    def _from_book(self, states: State, turn: Array, otherwise: Callable[[Array], Array]) -> Array:
         answer = self.look_up(states)
         rest = turn & ~answer.found
-        if not bool(jnp.any(rest)):
-            return answer.action
-        return jnp.where(rest, self.player.choose(states, rest, key), answer.action)
+        return jnp.where(rest, otherwise(rest), answer.action) if bool(jnp.any(rest)) else answer.action
+
+    @property
+    def follows_moves(self) -> bool:  # type: ignore[override]
+        return self.player.follows_moves
+
+    @property
+    def troubles(self) -> Sequence[str]:  # type: ignore[override]
+        return self.player.troubles
 
 
 def with_book(player: Player, path: str) -> BookPlayer:

@@ -7,6 +7,7 @@ import os
 import queue
 import shlex
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -74,10 +75,15 @@ class EngineProcess:
                 self._process.wait(_LAST_WORDS)
             self._finalizer()
 
+    def kill(self) -> None:
+        """End it at once."""
+        self._finalizer()
+
     def _death(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS)
-        return f"died with exit status {self._process.returncode}"
+        status = self._process.returncode
+        return "closed its output" if status is None else f"died with exit status {status}"
 
 
 def find_program(name: str) -> str:
@@ -105,13 +111,17 @@ def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> Non
         for line in process.stdout:
             lines.put(line.rstrip("\n"))
     lines.put(None)
+    with contextlib.suppress(OSError, ValueError):
+        process.stdout.close()
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Leave no process behind, nor a zombie."""
+    """Leave no process behind, nor a zombie; what it started itself goes with it."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
     process.kill()
     process.wait()
-    for stream in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError, ValueError):
-            if stream is not None:
-                stream.close()
+    with contextlib.suppress(OSError, ValueError):
+        if process.stdin is not None:
+            process.stdin.close()

@@ -12,8 +12,7 @@ import queue
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,12 +23,14 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.analysis import step
 from beamzero.players.engine_process import EngineTrouble
-from beamzero.players.gtp_client import GtpEngine, GtpSettings
+from beamzero.players.gtp_client import GtpProcess, GtpSettings
 from beamzero.players.options import take
 from beamzero.players.player import FORFEIT, Player
-from beamzero.players.uci_client import Choice, UciEngine, UciSettings
+from beamzero.players.uci_client import Choice, UciProcess, UciSettings
 from beamzero.search.evaluator import SearchResult
 from beamzero.spec import Spec
+
+_T = TypeVar("_T")
 
 _UCI_GAMES = ("chess", "chess6x6")
 _MOST_PROCESSES = 64
@@ -38,9 +39,13 @@ _GRACE = 20.0
 
 
 class Engine(Protocol):
-    known: dict[str, str]
+    """One process of an engine."""
+
+    title: str
 
     def close(self) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 class EnginePool:
@@ -48,38 +53,58 @@ class EnginePool:
 
     def __init__(self, start: Callable[[], Engine], processes: int) -> None:
         self._start, self.processes = start, processes
-        self._idle: queue.LifoQueue[Engine | None] = queue.LifoQueue()
-        for _ in range(processes - 1):
-            self._idle.put(None)  # started when it is needed
         first = start()
-        self.title = first.known[""]
-        self._idle.put(first)
-        weakref.finalize(self, _close_all, self._idle)
+        self.title = first.title
+        self._running = [first]
+        self._idle: queue.LifoQueue[Engine | None] = queue.LifoQueue()
+        for engine in (*[None] * (processes - 1), first):  # the others start when they are needed
+            self._idle.put(engine)
+        self._given_up = False
+        weakref.finalize(self, _kill_all, self._running)
 
     def ask(self, question: Callable[[Engine], object]) -> object:
         """What an engine answers; after EngineTrouble it is ended, and another one is started when it is needed."""
         engine = self._idle.get()
         try:
-            engine = engine or self._start()
+            if self._given_up:
+                raise EngineTrouble("was ended")
+            engine = engine or self._start_again()
             return question(engine)
         except EngineTrouble:
             if engine is not None:
                 engine.close()
+                self._running.remove(engine)
             engine = None
             raise
         finally:
             self._idle.put(engine)
 
+    def _start_again(self) -> Engine:
+        try:
+            engine = self._start()
+        except BadInput as error:
+            raise EngineTrouble(f"cannot be started again: {error}") from None
+        self._running.append(engine)
+        return engine
+
+    def give_up(self) -> None:
+        """End all of them at once, whatever they are doing; who asks later gets no answer."""
+        self._given_up = True
+        _kill_all(self._running)
+
     def close(self) -> None:
-        _close_all(self._idle)
+        """Let those that are idle leave."""
+        idle = [self._idle.get() for _ in range(self._idle.qsize())]
+        for engine in idle:
+            if engine is not None:
+                engine.close()
+                self._running.remove(engine)
+            self._idle.put(None)
 
 
-def _close_all(idle: queue.LifoQueue[Engine | None]) -> None:
-    engines = [idle.get() for _ in range(idle.qsize())]
-    for engine in engines:
-        if engine is not None:
-            engine.close()
-        idle.put(None)
+def _kill_all(engines: list[Engine]) -> None:
+    for engine in list(engines):
+        engine.kill()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,17 +137,25 @@ class ExternalPlayer(Player):
         chosen = np.zeros(len(np.asarray(turn)), np.int32)
 
         def one(row: int) -> int:
-            state = jax.tree.map(lambda x: x[row], host)
             past = None if moves is None else moves[row][moves[row] >= 0].tolist()
             try:
-                return self._answer(state, past)
+                return self._answer(jax.tree.map(lambda x: x[row], host), past)
             except EngineTrouble as trouble:
                 self.troubles.append(f"{self.name} ({self.title}) {trouble}")
                 return FORFEIT
 
-        with ThreadPoolExecutor(self.pool.processes) as threads:
-            chosen[rows] = list(threads.map(one, rows.tolist()))
+        chosen[rows] = self._side_by_side(one, rows.tolist())
         return jnp.asarray(chosen)
+
+    def _side_by_side(self, job: Callable[[int], _T], rows: list[int]) -> list[_T]:
+        """What comes of a job for each row, as many at once as there are processes."""
+        with ThreadPoolExecutor(self.pool.processes) as threads:
+            try:
+                return list(threads.map(job, rows))
+            except KeyboardInterrupt:  # nobody waits until an engine has thought enough
+                threads.shutdown(wait=False, cancel_futures=True)
+                self.pool.give_up()
+                raise
 
     def _legal(self, state: State, move: str) -> int:
         try:
@@ -141,7 +174,7 @@ class UciPlayer(ExternalPlayer):
         fen = self.game.write_position(state)
 
         def question(engine: Engine) -> Choice:
-            assert isinstance(engine, UciEngine)
+            assert isinstance(engine, UciProcess)
             return engine.choose(fen, moves)
 
         said = self.pool.ask(question)
@@ -149,29 +182,32 @@ class UciPlayer(ExternalPlayer):
         return said
 
     def think(self, states: State, key: Array) -> SearchResult:
+        """The move is the one that it would play; the values are of a second search, which looks at all moves."""
         host = jax.device_get(states)
         batch = len(jax.tree.leaves(host)[0])
         try:
-            rows = [self._think_one(jax.tree.map(lambda x, row=row: x[row], host)) for row in range(batch)]
+            rows = self._side_by_side(
+                lambda row: self._think_one(jax.tree.map(lambda x: x[row], host)), list(range(batch))
+            )
         except EngineTrouble as trouble:
             raise BadInput(f"{self.name} ({self.title}) {trouble}") from None
         return SearchResult(*(jnp.asarray(np.stack(part)) for part in zip(*rows, strict=True)))
 
-    def _think_one(self, state: State) -> tuple[np.ndarray, ...]:
+    def _think_one(self, state: State) -> tuple[Any, ...]:
         """The fields of a SearchResult of one position; moves that it says nothing about are as bad as the worst."""
         legal = self.game.legal_actions(state)
-        said = self._said(state, len(legal))
-        best = self._legal(state, said.move)
-        known = {self._legal(state, move): _value(self.game, pawns) for move, pawns in said.scores.items()}
+        chosen, all_moves = self._said(state, 1), self._said(state, len(legal))
+        best = self._legal(state, chosen.move)
+        pawns = {self._legal(state, move): score for move, score in (all_moves.scores | chosen.scores).items()}
+        known = {action: _value(self.game, score) for action, score in pawns.items()}
         values = np.full(self.game.num_actions, -np.inf, np.float32)
         values[legal] = min(known.values(), default=0.0)
         values[list(known)] = list(known.values())
         policy = np.zeros_like(values)
         policy[best] = 1
-        proven = np.abs(values) == 1
-        return (
-            np.int32(best), values, policy, values[best], np.int32(max(1, said.nodes)), proven,
-        )  # type: ignore[return-value]  # fmt: skip
+        proven = np.zeros(values.shape, np.bool_)
+        proven[[action for action, score in pawns.items() if math.isinf(score)]] = True
+        return np.int32(best), values, policy, values[best], np.int32(max(1, chosen.nodes)), proven
 
 
 class GtpPlayer(ExternalPlayer):
@@ -186,10 +222,13 @@ class GtpPlayer(ExternalPlayer):
         side = int(self.game.player(state))
 
         def question(engine: Engine) -> str:
-            assert isinstance(engine, GtpEngine)
+            assert isinstance(engine, GtpProcess)
             return engine.choose(past, side)
 
-        return self._legal(state, str(self.pool.ask(question)).lower())
+        move = str(self.pool.ask(question)).lower()
+        if move == "resign":
+            raise EngineTrouble("resigned")
+        return self._legal(state, move)
 
     def _known(self, moves: Sequence[int] | None) -> Sequence[int]:
         if moves is None:
@@ -241,10 +280,9 @@ def make_uci(name: str, spec: Spec, game: Game) -> Player:
         patience=_GRACE + (number if limits == ["seconds"] else 10 * _GRACE),
         options=(*told, *_assignments(name, options.get("set", ""))),
         variant=game.name,
-        variant_file=Path(__file__).parent / "chess6x6.ini" if game.name == "chess6x6" else None,
     )
-    pool = EnginePool(lambda: UciEngine(command, settings), _processes(name, options))
-    weakened = {"elo", "skill"} & set(options)
+    pool = EnginePool(lambda: UciProcess(command, settings), _processes(name, options))
+    weakened = {"elo", "skill", "set"} & set(options)  # whatever else is set may make it play at random
     return UciPlayer(name, game, command, pool.title, settings, limits != ["seconds"] and not weakened, pool)
 
 
@@ -260,7 +298,7 @@ def make_gtp(name: str, spec: Spec, game: Game) -> Player:
         size=size if isinstance(size, int) else None,
         setup=tuple(part.strip() for part in options.get("set", "").split(";") if part.strip()),
     )
-    pool = EnginePool(lambda: GtpEngine(command, settings), _processes(name, options))
+    pool = EnginePool(lambda: GtpProcess(command, settings), _processes(name, options))
     return GtpPlayer(name, game, command, pool.title, settings, not options.get("random", True), pool)
 
 

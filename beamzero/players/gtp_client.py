@@ -29,7 +29,7 @@ class Refused(EngineTrouble):
     """It answered that it cannot do what it was told."""
 
 
-class GtpEngine:
+class GtpProcess:
     """One process that speaks GTP."""
 
     def __init__(self, command: str, settings: GtpSettings) -> None:
@@ -44,7 +44,7 @@ class GtpEngine:
             self.close()
             raise BadInput(f"{command!r} does not speak GTP: it {trouble}") from None
         try:
-            self.known = {"": f"{self._ask('name')} {self._ask('version')}".strip()}
+            self.title = f"{self._ask('name')} {self._ask('version')}".strip()
             if settings.size is not None:
                 self._ask(f"boardsize {settings.size}")
             for line in settings.setup:
@@ -83,3 +83,6 @@ class GtpEngine:
 
     def close(self) -> None:
         self._process.close()
+
+    def kill(self) -> None:
+        self._process.kill()

@@ -11,6 +11,9 @@ from beamzero.errors import BadInput
 from beamzero.players.engine_process import EngineProcess, EngineTrouble
 
 _GREETING_SECONDS = 20.0
+_VARIANT_FILES = {"chess6x6": Path(__file__).parent / "chess6x6.ini"}
+"""Rules of variants, for engines that read them."""
+
 _OPTION = re.compile(r"option name (?P<name>.+?) type (?P<kind>\w+)(?P<rest>.*)")
 
 
@@ -25,8 +28,6 @@ class UciSettings:
     options: tuple[tuple[str, str], ...] = ()
     """Names and values, in the order in which they are set."""
     variant: str = "chess"
-    variant_file: Path | None = None
-    """Where the rules of the variant are, for engines that read them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Choice:
     nodes: int
 
 
-class UciEngine:
+class UciProcess:
     """One process that speaks UCI."""
 
     def __init__(self, command: str, settings: UciSettings) -> None:
@@ -47,7 +48,7 @@ class UciEngine:
         self._settings = settings
         self._process = EngineProcess(command)
         try:
-            self.known = self._greet(command)
+            self.title, self._known = self._greet(command)
             for name, value in self._all_options(command):
                 self._process.send(f"setoption name {name} value {value}" if value else f"setoption name {name}")
             self._wait_until_ready()
@@ -58,8 +59,8 @@ class UciEngine:
             self.close()
             raise
 
-    def _greet(self, command: str) -> dict[str, str]:
-        """The options that it has, by name in lower case: the whole line; `id name` is under the empty name."""
+    def _greet(self, command: str) -> tuple[str, dict[str, str]]:
+        """What it calls itself, and the options that it has: by name in lower case the line that tells of it."""
         self._process.send("uci")
         try:
             lines = self._process.wait_for(lambda line: line.strip() == "uciok", _GREETING_SECONDS)
@@ -67,21 +68,22 @@ class UciEngine:
             raise BadInput(f"{command!r} does not speak UCI: it {trouble}") from None
         known = {match["name"].lower(): line for line in lines if (match := _OPTION.match(line))}
         names = [line.removeprefix("id name ").strip() for line in lines if line.startswith("id name ")]
-        return {**known, "": names[0] if names else command}
+        return names[0] if names else command, known
 
     def _all_options(self, command: str) -> list[tuple[str, str]]:
         settings, options = self._settings, list(self._settings.options)
         if settings.variant != "chess":
-            if "uci_variant" not in self.known:
+            if "uci_variant" not in self._known:
                 raise BadInput(f"{command!r} plays chess alone, not {settings.variant}")
-            if settings.variant not in self.known["uci_variant"].split():
-                if settings.variant_file is None or "variantpath" not in self.known:
+            if settings.variant not in self._known["uci_variant"].split():
+                if settings.variant not in _VARIANT_FILES or "variantpath" not in self._known:
                     raise BadInput(f"{command!r} does not know the variant {settings.variant}")
-                options.append(("VariantPath", str(settings.variant_file)))
+                options.append(("VariantPath", str(_VARIANT_FILES[settings.variant])))
             options.append(("UCI_Variant", settings.variant))
-        for name, _ in options:
-            if name.lower() not in self.known:
+        for name, value in options:
+            if name.lower() not in self._known:
                 raise BadInput(f"{command!r} has no option {name!r}")
+            _check_range(command, name, value, self._known[name.lower()])
         return options
 
     def _wait_until_ready(self) -> None:
@@ -90,7 +92,7 @@ class UciEngine:
 
     def choose(self, fen: str, moves: int = 1) -> Choice:
         """Its move, and what it thinks of so many `moves`, if it can tell them."""
-        if "multipv" in self.known:
+        if "multipv" in self._known:
             self._process.send(f"setoption name MultiPV value {moves}")
         # Nothing is left of the position before, so that the answer depends on this one alone.
         self._process.send("ucinewgame")
@@ -105,6 +107,16 @@ class UciEngine:
 
     def close(self) -> None:
         self._process.close()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def _check_range(command: str, name: str, value: str, line: str) -> None:
+    """Engines pass over a number that is out of range without a word."""
+    bounds = re.search(r"type spin .*\bmin (-?\d+) max (-?\d+)", line)
+    if bounds and not (re.fullmatch(r"-?\d+", value) and int(bounds[1]) <= int(value) <= int(bounds[2])):
+        raise BadInput(f"{command!r}: {name} is {value}, but must be {bounds[1]} to {bounds[2]}")
 
 
 def _choice(move: str, lines: list[str]) -> Choice:

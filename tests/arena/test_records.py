@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import chess.pgn
@@ -50,7 +49,8 @@ def test_what_was_written_is_read_and_followed(tmp_path, spec, suffix):
     assert add_records(path, written[:2]) == 2
     assert add_records(path, written[2:]) == 1, "added at the end"
     read = read_records(path)
-    assert [record.players for record in read] == [("one's", 'the "other"')] * 3
+    assert [(record.players, record.random_plies) for record in read] == [(("one's", 'the "other"'), 2)] * 3
+    assert all(record.date == written[0].date for record in read)
     assert [np.sign(record.result or 0) for record in read] == [np.sign(record.result or 0) for record in written]
     assert [record.result is None for record in read] == [spec == "chess"] * 3
     for record, moves in zip(read, actions, strict=True):
@@ -84,6 +84,14 @@ def test_connect_four_is_written_as_letters_and_read_as_numbers_too(tmp_path):
 # --- PGN, by python-chess --------------------------------------------------------------------------------------------
 
 
+def test_a_draw_that_nobody_claimed_does_not_end_a_game():
+    """The same position for the third time, and then they play on."""
+    back_and_forth = ("Nf3", "Nf6", "Ng1", "Ng8")
+    followed = follow(GameRecord("chess", (*back_and_forth * 2, "e4", "e5")))
+    assert len(followed.actions) == 10 and not followed.over
+    assert follow(GameRecord("chess", back_and_forth * 2)).over, "where nothing follows, it is one"
+
+
 def test_python_chess_reads_our_games(tmp_path):
     path = tmp_path / "games.pgn"
     fen = "r3k2r/pppp1ppp/8/8/8/8/PPPP1PPP/R3K2R b KQkq - 3 12"
@@ -113,8 +121,25 @@ def test_we_read_what_python_chess_writes():
     assert first == GameRecord("chess", ("f3", "e5", "g4", "Qh4#"), ("A", "B"), -1.0, None, 0, "2024-01-31")
     assert second.moves == ("e4", "e5!", "Nf3", "Nc6") and second.players == ("C", "") and second.result is None
     assert follow(first).over and len(follow(second).actions) == 4
-    exported = io.StringIO(str(game))
-    assert chess.pgn.read_game(exported) is not None
+
+
+def test_what_people_write_into_their_games_is_left_out(tmp_path):
+    text = """[White "A"]
+
+1.e4 { a { brace } 1... e5 ; another { of them
+2. ... ) 2 Nf3 Nc6 (2... d6 3. d4) exd6 e.p. *
+
+[White "M\xfcller"]
+
+1. d4 *
+"""
+    path = tmp_path / "games.pgn"
+    path.write_bytes(text.encode("latin-1"))
+    first, second = read_records(path)
+    assert first.moves == ("e4", "e5", "Nf3", "Nc6", "exd6") and second.moves == ("d4",)
+    assert second.players[0] == "M\xfcller"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert [record.moves for record in read_records(path)] == [first.moves, second.moves], "UTF-8 with a mark"
 
 
 # --- battles and reviews ---------------------------------------------------------------------------------------------
@@ -185,6 +210,9 @@ def test_a_file_that_cannot_hold_the_game_is_refused_before_anything_is_played(t
     with pytest.raises(BadInput, match="is a folder"):
         (tmp_path / "b.pgn").mkdir()
         check_format(tmp_path / "b.pgn", "chess")
+    with pytest.raises(BadInput, match=r"cannot say from which position it begins; use .jsonl"):
+        check_format(tmp_path / "a.txt", "othello", "some position")
+    assert [path.name for path in tmp_path.iterdir()] == ["b.pgn"], "nothing was written"
 
 
 def test_results_are_written_as_in_chess():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamzero.engines.clock import PeriodClock
 from beamzero.engines.gtp import GtpEngine
 from beamzero.games import make_game
 from tests.engines.stub import Broken, Patient, Talk
@@ -111,6 +112,8 @@ def test_the_clock_is_kept():
     clock = talk.engine._clocks[0]
     assert clock.moves == 9 and 0.8 < clock.remaining < 1
     assert ask(talk, "time_left w 0.1 1") == "=" and ask(talk, "genmove w")[0] == "="
+    assert ask(talk, "clear_board") == "=" and vars(talk.engine._clocks[0]) == vars(PeriodClock(0.0, 1.0, 10))
+    assert ask(talk, "reg_genmove b")[0] == "=" and talk.engine._clocks[0].moves == 10, "it makes no move"
     assert ask(talk, "time_settings 0 5 0") == "=" and talk.engine._clocks is None
 
 

@@ -1,4 +1,5 @@
-"""An engine that the tests start: ``fake_engine.py PROTOCOL [FAULT AFTER]``, which goes wrong after so many answers.
+"""An engine that the tests start: ``fake_engine.py PROTOCOL [FAULT AFTER [FILE]]``, which goes wrong after so many
+answers, and starts only once where it is given a file to remember that by.
 
 By GTP it plays tic-tac-toe, by UCI chess; always the first move that it may make.
 """
@@ -70,5 +71,8 @@ def uci(fault: str, after: int) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "silent":
         time.sleep(1000)
+    if len(sys.argv) > 4:
+        with open(sys.argv[4], "x"):
+            pass
     given_fault, given_after = (sys.argv[2], int(sys.argv[3])) if len(sys.argv) > 2 else ("", 10**9)
     {"gtp": gtp, "uci": uci}[sys.argv[1]](given_fault, given_after)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import jax
@@ -88,6 +93,33 @@ def test_an_engine_that_hangs_forfeits(monkeypatch, processes):
     assert processes[0].returncode is not None, "it was ended"
 
 
+def test_an_engine_that_cannot_be_started_again_forfeits_the_rest(processes, tmp_path):
+    engine = make_player(fake("gtp", "die", 2, tmp_path / "started"), TIC_TAC_TOE)
+    played = battle(TIC_TAC_TOE, engine, make_player("random", TIC_TAC_TOE), games=8)
+    assert played.forfeits[0] > 1 and played.tally().losses >= played.forfeits[0]
+    assert "died with exit status 3" in engine.troubles[0]
+    assert all("cannot be started again" in trouble for trouble in engine.troubles[1:])
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no sessions of processes here")
+def test_what_an_engine_started_ends_with_it(processes):
+    """A script that calls the engine, and does not become it."""
+    engine = make_player(f"gtp:{quote(shlex.join(['sh', '-c', f'{FAKE} gtp hang 0; true']))},seconds=0.1", TIC_TAC_TOE)
+    began = time.monotonic()
+    engine.pool.give_up()
+    assert processes[0].returncode is not None and time.monotonic() - began < 5
+
+
+def test_ctrl_c_waits_for_nobody(processes):
+    engine = make_player(fake("gtp", "hang", 0), TIC_TAC_TOE)
+    states = jax.tree.map(lambda x: jnp.stack([x, x]), TIC_TAC_TOE.init(KEY))
+    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        engine.choose_after(states, jnp.array([True, True]), KEY, np.zeros((2, 0), np.int32))
+    assert time.monotonic() - began < 20 and processes[0].returncode is not None and len(processes) == 1
+
+
 def test_a_uci_engine_chooses_and_thinks(processes):
     engine = make_player(fake("uci", options=",depth=1,hash=4"), CHESS)
     states = jax.tree.map(lambda x: jnp.stack([x, x]), CHESS.init(KEY))
@@ -106,6 +138,8 @@ def test_a_fingerprint_is_of_what_the_engine_is_told():
         make_player(fake("gtp", options=options), TIC_TAC_TOE) for options in ("", ",processes=1", ',set="komi 0"')
     )
     assert fingerprint(one) == fingerprint(again) != fingerprint(other)
+    uci = [make_player(fake("uci", options=f",depth={depth}"), CHESS) for depth in (1, 1, 2)]
+    assert fingerprint(uci[0]) == fingerprint(uci[1]) != fingerprint(uci[2])
 
 
 # --- what is wrong ---------------------------------------------------------------------------------------------------
@@ -121,6 +155,7 @@ def test_a_fingerprint_is_of_what_the_engine_is_told():
         ("chess", fake("uci", options=",depth=1,nodes=5"), "needs one limit"),
         ("chess", fake("uci", options=",depth=0"), "depth is 0, but must be more than 0"),
         ("chess", fake("uci", options=",depth=1,elo=1500"), "has no option 'UCI_LimitStrength'"),
+        ("chess", fake("uci", options=",depth=1,hash=40"), "Hash is 40, but must be 1 to 10"),
         ("chess", fake("uci", options=",depth=1,set=Hash"), "must be NAME=VALUE;NAME=VALUE"),
         ("chess6x6", fake("uci", options=",depth=1"), "plays chess alone, not chess6x6"),
         ("othello", fake("uci", options=",depth=1"), "UCI is for chess and chess6x6, not for othello"),
@@ -179,4 +214,5 @@ def test_stockfish_gives_mate(spec, program, mates):
         name = game.action_name(state, action)
         assert name == mate or (name.endswith("#") and mate.startswith("Q")), engine.troubles
         assert engine.think(states, KEY).value[0] == 1
+        assert fingerprint(engine)
     engine.pool.close()

@@ -344,6 +344,11 @@ class _AnyChess(Game):
         suffix = ("", "+", "#")[int(_gives_check(self, state, action))]
         return notation.write_san(notation.cells(self.variant, state), moves[action], list(moves.values()), suffix)
 
+    def play_on(self, state: ChessState) -> ChessState:
+        """Draws by repetition, fifty moves, material and length are claimed, or not even seen."""
+        claimed = int(state.ending) in (Ending.MATERIAL, Ending.THREEFOLD, Ending.FIFTY_MOVES, Ending.LENGTH)
+        return state._replace(ending=jnp.int8(Ending.NONE)) if claimed else state
+
     def outcome_reason(self, state: ChessState) -> str:
         ending = Ending(int(state.ending))
         if ending is Ending.CHECKMATE:
