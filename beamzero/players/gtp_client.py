@@ -44,11 +44,10 @@ class GtpProcess:
             self.close()
             raise BadInput(f"{command!r} does not speak GTP: it {trouble}") from None
         try:
-            self.title = f"{self._ask('name')} {self._ask('version')}".strip()
-            if settings.size is not None:
-                self._ask(f"boardsize {settings.size}")
-            for line in settings.setup:
-                self._ask(line)
+            self.title = f"{self._ask('name', _GREETING_SECONDS)} {self._ask('version', _GREETING_SECONDS)}".strip()
+            size = [] if settings.size is None else [f"boardsize {settings.size}"]
+            for line in (*size, *settings.setup):
+                self._ask(line, _GREETING_SECONDS)
         except EngineTrouble as trouble:
             self.close()
             raise BadInput(f"{command!r} {trouble}") from None
