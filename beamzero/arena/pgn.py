@@ -72,6 +72,8 @@ def read_pgn(text: str) -> Iterator[GameRecord]:
             raise BadInput(f"the variant is {variant!r}, but must be one of {', '.join(VARIANTS)}")
         spec = make_game(game).spec
         names, result = _main_line(moves)
+        if not tags and not names:
+            continue  # a file of something else
         random_plies = tags.get("RandomPlies", "0")
         yield GameRecord(
             game=spec,

@@ -34,11 +34,8 @@ class NBoardEngine(Engine):
         self.depth: int | None = None
 
     def warm_up(self) -> None:
-        record = Record(self.game)
-        for _ in range(2):  # the first position, and one that came about by a move
-            self.thinker.warm_up(record.state, self.warm_up_key)
-            move = self.game.action_name(record.state, self.game.legal_actions(record.state)[0])
-            record.play(move)
+        for state in Record(self.game).warm_up():
+            self.thinker.warm_up(state, self.warm_up_key)
 
     def handle(self, line: str) -> bool:
         command, _, rest = line.strip().partition(" ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import jax
 
 from beamzero.errors import BadInput
@@ -37,6 +39,12 @@ class Record:
 
     def play_action(self, action: int) -> None:
         self.states.append(step(self.game, self.state, action))
+
+    def warm_up(self) -> Iterator[State]:
+        """Two positions, the first one and one that came about by a move, and all that playing them compiles."""
+        for _ in range(2):
+            yield self.state
+            self.play(self.game.action_name(self.state, self.game.legal_actions(self.state)[0]))
 
     def undo(self) -> None:
         if len(self.states) == 1:

@@ -184,6 +184,7 @@ def test_a_review_says_what_a_move_cost():
         ("a.jsonl", '{"game": "chess", "moves": [], "result": "won"}', "result must be a number"),
         ("a.jsonl", "\n", "holds no game"),
         ("a.txt", "dd", "give --game as well"),
+        ("a.pgn", "(", "holds no game"),
         ("a.pgn", '[Variant "atomic"]\n\n1. e4 *', "the variant is 'atomic', but must be one of chess, chess6x6"),
         ("a.sgf", "(;)", "a file of games ends in .pgn, .txt, .jsonl"),
     ],
