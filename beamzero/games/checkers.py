@@ -14,6 +14,7 @@ from beamzero.games import bits, checkers_features, draughts, grid
 from beamzero.games.draughts import LAST_ROWS, NONE, able, jumps, neighbours, union
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
+from beamzero.games.places import Place
 
 _SIDES = ("Black", "White")
 _PIECES = {"b": ("⛂", 0), "B": ("⛃", 0), "w": ("⛀", 1), "W": ("⛁", 1)}
@@ -223,11 +224,20 @@ class Checkers(Game):
 
     def action_name(self, state: CheckersState, action: int) -> str:
         """Start and end as players number them, 11-15 for a step and 15x22 for a jump; a jump at a time."""
+        start, sign, end = self._path(state, action)
+        return f"{start}{sign}{end}"
+
+    def _path(self, state: CheckersState, action: int) -> tuple[int, str, int]:
+        """The numbers of a move's two squares, and what stands between them when it is written down."""
         direction, square = divmod(action if int(state.side) == 0 else 127 - action, 32)
         near = int(neighbours(np.uint32(1 << square), direction))
         is_jump = near & int(state.black | state.white) != 0
         end = int(neighbours(np.uint32(near), direction)) if is_jump else near
-        return f"{square + 1}{'x' if is_jump else '-'}{end.bit_length()}"
+        return square + 1, "x" if is_jump else "-", end.bit_length()
+
+    def places(self, state: CheckersState, action: int) -> list[Place]:
+        start, _, end = self._path(state, action)
+        return [np.argwhere(number == draughts.NUMBERS)[0].tolist() for number in (start, end)]
 
     def outcome_reason(self, state: CheckersState) -> str:
         if int(state.winner) == 0:

@@ -15,6 +15,7 @@ from beamzero.games import grid
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.open_lines import OpenLines, Words
+from beamzero.games.places import Place
 
 
 class ConnectFourState(NamedTuple):
@@ -191,6 +192,9 @@ class ConnectFour(Game):
 
     def action_name(self, state: ConnectFourState, action: int) -> str:
         return grid.LETTERS[action]
+
+    def places(self, state: ConnectFourState, action: int) -> list[Place]:
+        return [[sum(int(side[action]).bit_count() for side in np.asarray(state.stones)), action]]
 
     def outcome_reason(self, state: ConnectFourState) -> str:
         if int(state.winner) == 0:

@@ -14,6 +14,7 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games.hashing import hash_words, words_of
+from beamzero.games.places import Place, seen_places
 from beamzero.spec import quote
 
 State = Any
@@ -255,6 +256,21 @@ class Game(abc.ABC):
         (the view itself is never turned); and `note`, a line to stand below the board.
         """
         return {"kind": "text", "text": self.show(state, seat)}
+
+    def places(self, state: State, action: int) -> list[Place]:
+        """Where a legal move is made on the board that `view` draws: what a person clicks on.
+
+        One place, such as [row, column] on a grid or [side, house] on a sowing board; two, from and to; or none, for a
+        move such as a pass. Several moves may have the same places. By default what the pictures before and after the
+        move tell.
+        """
+        after = _step(self, state, action)
+        return seen_places(self.view(state), self.view(after), int(self.player(state)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Game, state: State, action: int | Array) -> State:
+    return game.step(state, jnp.asarray(action, jnp.int32))
 
 
 @functools.partial(jax.jit, static_argnums=0)

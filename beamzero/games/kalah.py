@@ -15,6 +15,7 @@ from beamzero.errors import BadInput
 from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
+from beamzero.games.places import Place
 
 # The ring of pits as the mover sows into it, here of six houses a side. The other side's store, 13, is passed over.
 #         12  11  10   9   8   7
@@ -223,6 +224,9 @@ class Kalah(Game):
     def action_name(self, state: KalahState, action: int) -> str:
         """The house's number, counted from the mover's left."""
         return str(action + 1)
+
+    def places(self, state: KalahState, action: int) -> list[Place]:
+        return [[int(state.side), action]]
 
     def outcome_reason(self, state: KalahState) -> str:
         houses, stores = self._rows(state)

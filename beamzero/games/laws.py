@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import json
 import random
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -229,6 +229,20 @@ def _choice(game: Game, state: State) -> Iterator[tuple[str, str]]:
         yield "pick", "pick does not give each legal action an equal share of [0, 1)"
     for seat in (0, 1):
         yield from _board(game, state, seat)
+    view = game.view(state)
+    for action, name in names.items():
+        places = game.places(state, action)
+        if not isinstance(places, list) or len(places) > 2 or not all(_is_on(view, place) for place in places):
+            yield "places", f"places gives {places!r} for {name!r}, but must give at most two places of the board"
+
+
+def _is_on(view: Mapping[str, Any], place: Any) -> bool:
+    """Whether `place` is one of the places on the board that a view draws."""
+    if not (isinstance(place, list) and len(place) == 2 and all(type(number) is int for number in place)):
+        return False
+    if view["kind"] == "grid":
+        return 0 <= place[0] < view["rows"] and 0 <= place[1] < view["columns"]
+    return view["kind"] != "sowing" or (place[0] in (0, 1) and 0 <= place[1] < len(view["houses"][place[0]]))
 
 
 _picks = jax.jit(lambda game, state, draws: jax.vmap(functools.partial(game.pick, state))(draws), static_argnums=0)

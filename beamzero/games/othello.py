@@ -16,6 +16,7 @@ from beamzero.games import grid, othello_features
 from beamzero.games.bits import Bits, bit, constant, only_if
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
+from beamzero.games.places import Place
 
 _SIDES = ("Black", "White")
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
@@ -245,6 +246,9 @@ class Othello(Game):
         if action == self.size**2:
             return "pass"
         return f"{grid.LETTERS[action % self.size]}{action // self.size + 1}"
+
+    def places(self, state: OthelloState, action: int) -> list[Place]:
+        return [] if action == self.size**2 else [list(divmod(action, self.size))]
 
     def write_position(self, state: OthelloState) -> str:
         """Every square from a1 on, X for Black, O for White, - for none; then, after a space, who is to move."""

@@ -12,6 +12,7 @@ from jax import Array
 from beamzero.games import grid
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
+from beamzero.games.places import Place
 
 # Squares, as bits and as actions:
 #   3 | 6 7 8
@@ -112,6 +113,9 @@ class TicTacToe(Game):
 
     def action_name(self, state: TicTacToeState, action: int) -> str:
         return f"{grid.LETTERS[action % 3]}{action // 3 + 1}"
+
+    def places(self, state: TicTacToeState, action: int) -> list[Place]:
+        return [[action // 3, action % 3]]
 
     def outcome_reason(self, state: TicTacToeState) -> str:
         if int(state.winner) == 0:

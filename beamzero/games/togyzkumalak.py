@@ -15,6 +15,7 @@ from beamzero.errors import BadInput
 from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
+from beamzero.games.places import Place
 
 # The ring of houses as the mover sows into it:
 #    17 16 15 14 13 12 11 10  9
@@ -202,6 +203,9 @@ class Togyzkumalak(Game):
         if text.strip() in {str(action + 1) for action in self.legal_actions(state)}:
             return int(text) - 1
         return super().parse_action(state, text)
+
+    def places(self, state: TogyzkumalakState, action: int) -> list[Place]:
+        return [[int(state.side), action]]
 
     def outcome_reason(self, state: TogyzkumalakState) -> str:
         houses, held, _ = self._rows(state)

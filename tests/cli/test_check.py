@@ -277,6 +277,12 @@ BROKEN = [
     ),
     case(
         Nim,
+        "places gives [[0, 7]] for 'take 1', but must give at most two places of the board (",
+        view=lambda self, state, seat=0: {"kind": "grid", "rows": 1, "columns": 1, "cells": [[0]]},
+        places=lambda self, state, action: [[0, 7]],
+    ),
+    case(
+        Nim,
         "outcome_reason gives 'a\\nb', but must give one line of text (",
         outcome_reason=lambda self, state: "a\nb",
     ),

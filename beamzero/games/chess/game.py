@@ -34,6 +34,7 @@ from beamzero.games.chess.state import (
 )
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words, words_of
+from beamzero.games.places import Place
 
 _HORIZON = 64
 """How many plies a search looks ahead at most."""
@@ -334,6 +335,10 @@ class _AnyChess(Game):
                 return action
         names = [self._san(state, moves, action) for action in moves]
         raise BadInput(f"{wanted!r} is not a legal move here (legal: {' '.join(names) or 'none, the game is over'})")
+
+    def places(self, state: ChessState, action: int) -> list[Place]:
+        move = notation.read_action(self.variant, notation.cells(self.variant, state), int(state.ply) & 1, action)
+        return [list(divmod(bit, 8)) for bit in (move.origin, move.target)]
 
     def _moves(self, state: ChessState) -> dict[int, notation.Move]:
         """The legal actions, and what they are."""

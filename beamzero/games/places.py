@@ -1,0 +1,48 @@
+"""Where on a drawn board a move is made, as far as the pictures before and after it tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Place = list[int]
+"""Row and column on a grid, side and house on a sowing board; as `Game.view` counts them."""
+
+View = Mapping[str, Any]
+
+
+def seen_places(before: View, after: View, side: int) -> list[Place]:
+    """The place where `side` put something, or those that something of its left and came to; none where neither is.
+
+    A guess that is right where one stone or piece is put, or one moves: what else changed hands is not looked at.
+    """
+    if before["kind"] == "grid":
+        return _seen_on_grid(before, after, side)
+    if before["kind"] == "sowing":
+        own = zip(before["houses"][side], after["houses"][side], strict=True)
+        return [[side, house] for house, (was, now) in enumerate(own) if now < was][:1]
+    return []
+
+
+def _seen_on_grid(before: View, after: View, side: int) -> list[Place]:
+    was, now = _own(before, side), _own(after, side)
+    left, come = sorted(was - now), sorted(now - was)
+    if len(left) == 1 and come:
+        return [list(left[0]), list(come[0])]
+    put = [square for square in come if not before["cells"][square[0]][square[1]]]
+    return [list(put[0])] if put and not left else []
+
+
+def _own(view: View, side: int) -> set[tuple[int, int]]:
+    """The squares that `side` stands on."""
+    pieces = view.get("pieces")
+
+    def owner(cell: int | str) -> int | None:
+        return (cell - 1 if isinstance(cell, int) else pieces[cell]["side"] if pieces else None) if cell else None
+
+    return {
+        (row, column)
+        for row, cells in enumerate(view["cells"])
+        for column, cell in enumerate(cells)
+        if owner(cell) == side
+    }
