@@ -38,16 +38,17 @@ def add_records(path: Path, records: Iterable[GameRecord]) -> int:
     before = path.read_bytes() if path.exists() else b""
     if before and not before.endswith(b"\n"):
         before += b"\n"
-    texts = [_write(path, record) for record in records]
+    texts = [format_record(record, path.suffix) for record in records]
     with writing(str(path)):
         write_atomically(path, before + "".join(texts).encode())
     return len(texts)
 
 
-def _write(path: Path, record: GameRecord) -> str:
-    if path.suffix == ".pgn":
+def format_record(record: GameRecord, kind: str) -> str:
+    """A game as a file of this kind, one of FORMATS, holds it; with the end of the last line."""
+    if kind == ".pgn":
         return write_pgn(record)
-    if path.suffix == ".txt":
+    if kind == ".txt":
         return write_transcript(record)
     return json.dumps(record.as_json()) + "\n"
 
@@ -64,7 +65,7 @@ def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
     if path.suffix not in FORMATS:
         raise BadInput(f"{path}: a file of games ends in {', '.join(FORMATS)}")
     try:
-        records = list(_read(path, text, game))
+        records = list(parse_records(text, path.suffix, game))
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     if not records:
@@ -83,10 +84,11 @@ def _text(path: Path) -> str:
         return content.decode("latin-1")
 
 
-def _read(path: Path, text: str, game: str | None) -> Iterator[GameRecord]:
-    if path.suffix == ".pgn":
+def parse_records(text: str, kind: str, game: str | None = None) -> Iterator[GameRecord]:
+    """The games in the text of a file of this kind, one of FORMATS; `game` is what plain lines of moves are of."""
+    if kind == ".pgn":
         return read_pgn(text)
-    if path.suffix == ".txt":
+    if kind == ".txt":
         return read_transcripts(text, game)
     lines = ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
     return (_from_json(number, line) for number, line in lines)

@@ -118,11 +118,14 @@ def first_state(game: Game, start: str | None = None) -> State:
     return game.init(jax.random.key(0)) if start is None else game.read_position(start)
 
 
-def follow(record: GameRecord, called: str = "") -> Followed:
-    """Play the moves of a record again; BadInput names the game (as `called`), the move's number and the move."""
+def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Followed:
+    """Play the moves of a record again; BadInput names the game (as `called`), the move's number and the move.
+
+    `game` are the rules where they are at hand: then what the record says of its game is not looked at.
+    """
     prefix = f"{called}: " if called else ""
     try:
-        game = make_game(record.game)
+        game = make_game(record.game) if game is None else game
         if game.num_chance:
             raise BadInput(f"{game.name} has chance events, whose games cannot be followed yet")
         followed = Followed(record, game, [first_state(game, record.start)], [])

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from beamzero.engines.gtp import GtpEngine
 from beamzero.engines.nboard import NBoardEngine
-from beamzero.engines.thinking import make_thinker
 from beamzero.engines.uci import UciEngine
 from beamzero.engines.wire import Engine, Send, serve
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players import make_player
+from beamzero.players.thinking import make_thinker
 from beamzero.spec import unknown
 
 __all__ = ["PROTOCOLS", "Protocol", "make_engine", "serve"]

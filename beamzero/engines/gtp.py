@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from beamzero import __version__
 from beamzero.engines.clock import PeriodClock
 from beamzero.engines.record import Record
-from beamzero.engines.thought import Budget, Thinker
 from beamzero.engines.wire import Engine, Send
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.othello import Othello
+from beamzero.players.thought import Budget, Thinker
 
 _COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 _SIDES = ("black", "white")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 
 from beamzero.engines import ggf
 from beamzero.engines.record import Record
-from beamzero.engines.thought import Budget, Thinker, Thought
 from beamzero.engines.wire import Engine, Send
 from beamzero.errors import BadInput
 from beamzero.games import State
 from beamzero.games.othello import Othello
 from beamzero.players.analysis import move_names
+from beamzero.players.thought import Budget, Thinker, Thought
 from beamzero.search.limit import MAX_DEPTH
 
 _WAITING = "waiting"

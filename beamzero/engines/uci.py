@@ -15,11 +15,11 @@ from jax import Array
 from beamzero import __version__
 from beamzero.engines.chess_positions import ChessPosition, as_chess, uci_line, uci_moves
 from beamzero.engines.clock import seconds_for_move, seconds_of_movetime
-from beamzero.engines.thought import Budget, Setting, Thinker, Thought
 from beamzero.engines.wire import Engine, Send
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.chess.state import ChessState
+from beamzero.players.thought import Budget, Setting, Thinker, Thought
 
 _OVERHEAD = "Move Overhead"
 _VARIANT = "UCI_Variant"

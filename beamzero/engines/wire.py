@@ -11,7 +11,7 @@ from typing import TextIO
 import jax
 from jax import Array
 
-from beamzero.engines.thought import Budget, Thinker
+from beamzero.players.thought import Budget, Thinker
 
 Send = Callable[[str], None]
 

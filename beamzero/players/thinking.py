@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 import jax
 from jax import Array
 
-from beamzero.engines.thought import Budget, Setting, Tell, Thinker, Thought
 from beamzero.games import Game, State
 from beamzero.players.analysis import batch_of_one, list_moves
 from beamzero.players.book import BookPlayer
 from beamzero.players.clocked import ClockedPlayer, find_result
 from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.thought import Budget, Setting, Tell, Thinker, Thought
 from beamzero.search.alphabeta import UNLIMITED, AlphaBeta
 from beamzero.search.deepening import Depth, deepen
 from beamzero.search.evaluator import Evaluator, SearchResult

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from jax import Array
 
-from beamzero.engines.thought import Budget, Setting, Tell, Thinker, Thought
 from beamzero.engines.wire import Engine, Send
 from beamzero.games import Game, State
+from beamzero.players.thought import Budget, Setting, Tell, Thinker, Thought
 
 STEP = 0.002
 """Seconds that it thinks about a depth."""

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamzero.engines.chess_positions import ChessPosition, uci_line, uci_moves
-from beamzero.engines.thought import Thought
 from beamzero.engines.uci import UciEngine, centipawns, score_text
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.analysis import step
+from beamzero.players.thought import Thought
 from tests.engines.stub import Broken, Patient, Talk
 
 GAME = make_game("chess6x6")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax
 import pytest
 
-from beamzero.engines.thinking import Deepener, Fixed, FromBook, Grower, make_thinker
-from beamzero.engines.thought import Budget, Thinker, Thought
 from beamzero.games import make_game
 from beamzero.nets import Net, make_joint_evaluator, make_net
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.analysis import move_names
 from beamzero.players.book import BookPlayer, make_table
+from beamzero.players.thinking import Deepener, Fixed, FromBook, Grower, make_thinker
+from beamzero.players.thought import Budget, Thinker, Thought
 from beamzero.search.mcts import MCTS
 from beamzero.search.simple import OneLook
 from tests.players.test_book import book_of
