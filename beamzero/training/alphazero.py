@@ -157,7 +157,10 @@ class AlphaZero:
     @property
     def _credit(self) -> Credit:
         settings = self.settings
-        return Credit(settings.search_value, settings.adjudicate, settings.adjudicate_scale, settings.discount)
+        return Credit(
+            settings.search_value, settings.adjudicate, settings.adjudicate_scale, settings.discount,
+            settings.evaluation_value,
+        )  # fmt: skip
 
     @functools.cached_property
     def _teacher(self) -> Teacher:

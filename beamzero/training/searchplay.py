@@ -46,6 +46,8 @@ class Credit:
     """What that evaluation is multiplied by, as logarithms of odds."""
     discount: float = 1.0
     """A result d turns ahead counts discount^d of itself: discount^1 in the last state that was played in."""
+    evaluation: float = 0.0
+    """The share of what the game's own evaluation says of the state itself, taken from that of the result."""
 
 
 class SearchedGames(NamedTuple):
@@ -63,14 +65,15 @@ class SearchedGames(NamedTuple):
     def targets(self, game: Game, credit: Credit) -> Array:
         """float32 [T, G]: what the value is to learn of each state, for the side to move there."""
         result = jax.vmap(game.score)(self.now)
+        evaluate = feature_evaluator(game, credit.adjudicate_scale * hand_made_weights(game)).value
         if credit.adjudicate:
-            evaluate = feature_evaluator(game, credit.adjudicate_scale * hand_made_weights(game)).value
             guess = credit.adjudicate * side_sign(game, self.now) * evaluate(self.now)
             result = jnp.where(jax.vmap(game.over)(self.now), result, guess)
         turns = jnp.arange(self.played.shape[0], dtype=jnp.float32)[:, None]
         ahead = jnp.sum(self.played, axis=0, dtype=jnp.float32)[None] - turns
         outcome = jax.vmap(functools.partial(side_sign, game))(self.states) * result[None] * credit.discount**ahead
-        return (1 - credit.search_value) * outcome + credit.search_value * self.value
+        target = (1 - credit.search_value - credit.evaluation) * outcome + credit.search_value * self.value
+        return target + credit.evaluation * jax.vmap(evaluate)(self.states) if credit.evaluation else target
 
 
 def play_lane(

@@ -216,10 +216,14 @@ class AlphaZeroSettings(RunSettings):
     """Weight of the value's squared error in the loss, beside the policy's cross entropy."""
     search_value: float = 0.0
     """Share of the search's root value in what the value learns, the rest being the outcome of the game."""
+    evaluation_value: float = 0.0
+    """Share of the game's own evaluation of a state in what the value learns of it: a first idea of what is good, where
+    results alone teach too slowly."""
     adjudicate: float = 0.0
     """A game that is cut counts as this share of what the game's own evaluation says of it; 0 means as a draw."""
     adjudicate_scale: float = 1.0
-    """Factor of that evaluation, as a logarithm of odds: below 1, a large lead and a larger one stay apart."""
+    """Factor of the game's own evaluation wherever it counts, as a logarithm of odds: below 1, a large lead and a
+    larger one stay apart."""
     discount: float = 1.0
     """What is left of a result a turn earlier, so that a win counts for more the sooner it comes; 1: all of it."""
 
@@ -251,6 +255,7 @@ class AlphaZeroSettings(RunSettings):
         "l2": (0.0, 1.0),
         "value_weight": (0.0, 1e3),
         "search_value": (0.0, 1.0),
+        "evaluation_value": (0.0, 1.0),
         "adjudicate": (0.0, 1.0),
         "adjudicate_scale": (0.001, 1000.0),
         "discount": (0.01, 1.0),
@@ -263,6 +268,8 @@ class AlphaZeroSettings(RunSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._must_be_even("gate_games")
+        if self.search_value + self.evaluation_value > 1:
+            raise BadInput("search_value and evaluation_value are shares of one whole: together at most 1")
         if self.search not in ("puct", "gumbel"):
             raise BadInput(f"search is {self.search!r}, but must be puct or gumbel")
         if self.lanes and self.games % self.lanes:

@@ -131,6 +131,10 @@ def test_a_gpu_plays_all_games_of_alphazero_as_one_batch(monkeypatch):
         ({"gate_games": 7}, "gate_games is 7, but must be even: openings are played with both colours"),
         ({"lanes": 3, "games": 8}, "lanes is 3, but must divide the 8 games of an iteration"),
         ({"net": "mlp:width=0"}, "mlp: width is 0, but must be 1 to 8192"),
+        (
+            {"search_value": 0.6, "evaluation_value": 0.5},
+            "search_value and evaluation_value are shares of one whole: together at most 1",
+        ),
         ({"unvisited": -2}, "unvisited is -2.0, but must be -1.0 to 1.0"),
     ],
 )

@@ -223,3 +223,14 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     assert (asked_before, asked) == (cut.played.sum(), whole.played.sum()), "one evaluation a running game and turn"
     ends = whole.played.sum(axis=0)
     assert told == [int((ends <= turn).sum()) for turn in range(1, len(told) + 1)] and told[-1] == 40
+def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of_the_result():
+    games, _ = play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)
+    plain, mixed, searched = (
+        np.asarray(games.targets(KALAH, credit))
+        for credit in (Credit(), Credit(evaluation=0.3, search_value=0.2), Credit(search_value=1.0))
+    )
+    says = feature_evaluator(KALAH).value
+    evaluated = np.stack([np.asarray(says(jax.tree.map(lambda x: x[turn], games.states))) for turn in range(6)])
+    played = np.asarray(games.played)
+    np.testing.assert_allclose(mixed[played], (0.5 * plain + 0.3 * evaluated + 0.2 * searched)[played], atol=1e-6)
+    assert len(np.unique(evaluated[played].round(3))) > 3, "states are worth different things"
