@@ -24,6 +24,7 @@ from beamzero.cli import (
     rate,
     replay,
     score,
+    serve,
     table,
     train,
 )
@@ -49,6 +50,7 @@ for module in (
     book,
     play,
     replay,
+    serve,
     engine,
     check,
     table,

@@ -102,6 +102,21 @@ def only_one(folder: Path) -> Iterator[None]:
         yield
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether a process works in a folder just now, as far as this system can tell."""
+    try:
+        import fcntl
+
+        with open(folder / "lock") as file:
+            # Shared, so that two who ask at once do not take each other for a process that works there.
+            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (ImportError, OSError):
+        return False
+    return False
+
+
 def _take(descriptor: int, folder: Path) -> None:
     try:
         import fcntl

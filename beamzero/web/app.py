@@ -1,0 +1,205 @@
+"""The addresses of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.metadata
+import importlib.resources
+from collections.abc import AsyncIterator, Collection
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+import jax
+from fastapi import FastAPI, Path, Query, Request, Response, WebSocket
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from beamzero.arena.recordfiles import format_record
+from beamzero.errors import BadInput
+from beamzero.web.brains import Brains
+from beamzero.web.guard import App, Guard
+from beamzero.web.hub import Hub, Unknown, record_formats
+from beamzero.web.limits import Limits
+from beamzero.web.messages import Name, NewTable, first_problem
+from beamzero.web.offers import Offers, title_of
+from beamzero.web.runs import list_runs, run_rows
+from beamzero.web.socket import Page
+from beamzero.web.store import Store
+from beamzero.web.table import side_names
+
+STATIC = FilePath(str(importlib.resources.files("beamzero.web") / "static"))
+
+HOSTS = ("127.0.0.1", "localhost", "::1")
+LIMITS = Limits()
+
+TableId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{22}$")]
+
+
+class Problem(BaseModel):
+    """What is wrong, in one line."""
+
+    error: str
+
+
+class Created(BaseModel):
+    id: str
+
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem, "description": text}
+    for status, text in {
+        400: "it cannot be done", 403: "not from here", 404: "there is none", 413: "too large", 422: "not of that form",
+    }.items()
+}  # fmt: skip
+
+
+def make_app(offers: Offers, store: Store, hosts: Collection[str] = HOSTS, limits: Limits = LIMITS) -> App:
+    """The server as an ASGI application. It closes the store when it ends."""
+    brains = Brains(limits.think_seconds)
+    hub = Hub(offers, brains, store, limits)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await hub.close()
+        brains.close()
+        store.close()
+
+    app = FastAPI(
+        title="beamzero", version=importlib.metadata.version("beamzero"), lifespan=lifespan, docs_url=None,
+        redoc_url=None, openapi_url="/api/openapi.json", responses=_PROBLEMS,
+    )  # fmt: skip
+    app.state.hub = hub
+    _add_errors(app)
+    _add_games(app, hub)
+    _add_tables(app, hub)
+    _add_runs(app, offers)
+    _add_socket(app, hub)
+    _add_pages(app)
+    return Guard(app, hosts, limits)
+
+
+def _add_errors(app: FastAPI) -> None:
+    def problem(status: int, text: str) -> JSONResponse:
+        return JSONResponse({"error": text}, status)
+
+    @app.exception_handler(BadInput)
+    async def bad_input(request: Request, error: BadInput) -> JSONResponse:
+        return problem(400, str(error))
+
+    @app.exception_handler(Unknown)
+    async def not_there(request: Request, error: Unknown) -> JSONResponse:
+        return problem(404, "you have no such game")
+
+    @app.exception_handler(RequestValidationError)
+    async def not_of_that_form(request: Request, error: RequestValidationError) -> JSONResponse:
+        return problem(422, first_problem(error.errors()))
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        answer = problem(error.status_code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
+
+
+def _add_games(app: FastAPI, hub: Hub) -> None:
+    @app.get("/api/games", summary="The games that can be played here, and who plays them")
+    def games() -> dict[str, Any]:
+        found = []
+        for name in hub.offers.games:
+            game = hub.offers.game(name)
+            agents = hub.list_agents(name)
+            found.append(
+                {
+                    "id": name, "title": title_of(name), "about": (type(game).__doc__ or "").strip().split("\n")[0],
+                    "sides": side_names(game, jax.device_get(game.init(jax.random.key(0)))),
+                    "agents": agents, "default": hub.offers.default_agent(name).id,
+                }
+            )  # fmt: skip
+        return {"games": found, "limits": {"think_seconds": hub.limits.think_seconds}, "version": app.version}
+
+
+def _add_tables(app: FastAPI, hub: Hub) -> None:
+    @app.post("/api/tables", status_code=201, summary="Begin a game")
+    async def create(request: Request, wish: NewTable) -> Created:
+        return Created(id=await hub.create(_client(request), wish))
+
+    @app.get("/api/tables", summary="Your own games, the last changed first")
+    async def tables(request: Request) -> dict[str, Any]:
+        rows = await asyncio.to_thread(hub.store.of_client, _client(request), hub.limits.tables)
+        found = [
+            {"id": row.id, "game": row.game, "title": title_of(row.game), **row.summary, "updated": row.updated}
+            for row in rows
+        ]
+        return {"tables": found}
+
+    @app.delete("/api/tables/{id}", status_code=204, summary="Forget a game")
+    async def delete(request: Request, id: TableId) -> None:
+        await hub.delete(_client(request), id)
+
+    @app.get("/api/tables/{id}/record", summary="A game as a file", response_class=Response)
+    async def record(
+        request: Request, id: TableId, format: Annotated[str, Query(pattern="^(jsonl|txt|pgn)$")] = "jsonl"
+    ) -> Response:
+        table = (await hub.open(_client(request), id)).table
+        allowed = record_formats(table.name, table.followed.record.start)
+        if format not in allowed:
+            raise BadInput(f"this game cannot be written as {format} (it can as {', '.join(allowed)})")
+        text = await asyncio.to_thread(lambda: format_record(table.record(hub.names(table)), f".{format}"))
+        headers = {"content-disposition": f'attachment; filename="game.{format}"'}
+        return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
+
+
+def _add_runs(app: FastAPI, offers: Offers) -> None:
+    @app.get("/api/runs", summary="The training runs of the server's folder")
+    def runs() -> dict[str, Any]:
+        return {"runs": list_runs(offers)}
+
+    @app.get("/api/runs/{id}", summary="What a run measured after an iteration")
+    def run(id: Annotated[Name, Path()], after: Annotated[int, Query(ge=0, le=2**31)] = 0) -> dict[str, Any]:
+        return run_rows(offers, id, after)
+
+
+def _add_socket(app: FastAPI, hub: Hub) -> None:
+    open_pages: dict[str, int] = {}
+
+    @app.websocket("/api/tables/{id}/socket")
+    async def socket(socket: WebSocket, id: str) -> None:
+        client = socket.scope["client_token"]
+        if open_pages.get(client, 0) >= hub.limits.sockets or sum(open_pages.values()) >= hub.limits.all_sockets:
+            return await socket.close(1008, "too many pages are open")
+        open_pages[client] = open_pages.get(client, 0) + 1
+        try:
+            try:
+                live = await hub.open(client, id)
+            except (Unknown, BadInput) as error:
+                await socket.accept()
+                await socket.close(4404, str(error) or "you have no such game")
+                return None
+            await socket.accept()
+            await Page(socket, hub, live, hub.limits).run()
+        finally:
+            open_pages[client] -= 1
+            if not open_pages[client]:
+                del open_pages[client]
+        return None
+
+
+def _add_pages(app: FastAPI) -> None:
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+    def page(path: str, file: str) -> None:
+        @app.api_route(path, methods=["GET", "HEAD"], include_in_schema=False)
+        def show() -> FileResponse:
+            return FileResponse(STATIC / file)
+
+    page("/", "index.html")
+    page("/runs", "runs.html")
+
+
+def _client(request: Request) -> str:
+    return request.scope["client_token"]

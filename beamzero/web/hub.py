@@ -1,0 +1,388 @@
+"""Tables that are in use: who looks at them, whose turn it is, and what everyone hears of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import secrets
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from beamzero.arena.recordfiles import FORMATS, parse_records
+from beamzero.arena.records import GameRecord
+from beamzero.errors import BadInput
+from beamzero.players.analysis import Analysis
+from beamzero.web.brains import FAILED, READY, Brain, Brains
+from beamzero.web.limits import Limits
+from beamzero.web.messages import Analyse, Look, Message, Move, NewTable, Plain, ReviewGame
+from beamzero.web.offers import HUMAN, Offers, title_of
+from beamzero.web.store import Store
+from beamzero.web.table import Table, result_of, side_names
+
+Send = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
+"""Tells one page something; it never raises."""
+
+
+class Unknown(Exception):
+    """There is no such table, or it is someone else's."""
+
+
+@dataclasses.dataclass(eq=False)
+class Live:
+    """A table in memory."""
+
+    table: Table
+    lock: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
+    pages: set[Send] = dataclasses.field(default_factory=set)
+    driver: asyncio.Task[None] | None = None
+    """Makes the agents' moves and watches the clock."""
+    changed: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
+    thinking: bool = False
+    preparing: str | None = None
+    trouble: str | None = None
+
+
+class Hub:
+    """All tables of a server."""
+
+    def __init__(self, offers: Offers, brains: Brains, store: Store, limits: Limits) -> None:
+        self.offers, self.brains, self.store, self.limits = offers, brains, store, limits
+        self._live: dict[str, Live] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # --- tables ----------------------------------------------------------------------------------------------------
+
+    async def create(self, client: str, wish: NewTable) -> str:
+        """Begin a game for a browser; its id."""
+        id = secrets.token_urlsafe(16)
+        table = await asyncio.to_thread(self._begin, id, client, wish)
+        await asyncio.to_thread(self._save, table)
+        for old in await asyncio.to_thread(self.store.keep_newest, client, self.limits.tables):
+            self._forget(old)
+        live = self._live[id] = Live(table)
+        self._drive(live)
+        return id
+
+    def _begin(self, id: str, client: str, wish: NewTable) -> Table:
+        name, moves, start = wish.game, list(wish.moves), wish.position
+        if wish.record is not None:
+            record = _read_record(wish.record, name)
+            name, moves, start = self.offers.named_by_record(record.game), list(record.moves), record.start
+        game = self.offers.game(name)
+        for seat in wish.seats:
+            if seat != HUMAN:
+                self.offers.agent(name, seat)
+        clock = wish.clock and {"left": [60.0 * wish.clock.minutes] * 2, "increment": wish.clock.increment}
+        told = {"moves": moves, "start": start, "seats": wish.seats, "clock": clock}
+        return Table.open(id, client, name, game, told, time.monotonic())
+
+    async def open(self, client: str, id: str) -> Live:
+        """The table of a browser; Unknown where it has none of this id."""
+        lock = self._opening.setdefault(id, asyncio.Lock())
+        try:
+            async with lock:
+                live = self._live.get(id)
+                if live is None:
+                    live = Live(await asyncio.to_thread(self._load, id))
+                    if live.table.client == client:
+                        self._live[id] = live
+        finally:
+            self._opening.pop(id, None)
+        if live.table.client != client:
+            raise Unknown
+        self._drive(live)
+        return live
+
+    def _load(self, id: str) -> Table:
+        row = self.store.get(id)
+        if row is None:
+            raise Unknown
+        return Table.open(id, row.client, row.game, self.offers.game(row.game), row.told, time.monotonic())
+
+    async def delete(self, client: str, id: str) -> None:
+        """Forget a game."""
+        live = await self.open(client, id)
+        async with live.lock:
+            self._forget(id)
+            await asyncio.to_thread(self.store.delete, id)
+
+    def _forget(self, id: str) -> None:
+        live = self._live.pop(id, None)
+        if live is not None and live.driver is not None:
+            live.driver.cancel()
+
+    def _save(self, table: Table) -> None:
+        game = table.game
+        result = result_of(table, side_names(game, table.state))
+        summary = {
+            "names": self.names(table), "moves": table.ply, "over": table.over, "result": result and result["text"],
+        }  # fmt: skip
+        self.store.put(table.id, table.client, table.name, table.as_json(time.monotonic()), summary)
+
+    def names(self, table: Table) -> list[str]:
+        """What the two players are called."""
+        return ["Human" if seat == HUMAN else self._title(table.name, seat) for seat in table.seats]
+
+    def _title(self, game: str, agent: str) -> str:
+        try:
+            return self.offers.agent(game, agent).title
+        except BadInput:  # a run that is gone by now
+            return agent
+
+    async def close(self) -> None:
+        for task in [*self._tasks, *(live.driver for live in self._live.values() if live.driver)]:
+            task.cancel()
+
+    # --- pages -----------------------------------------------------------------------------------------------------
+
+    async def join(self, live: Live, page: Send) -> None:
+        """Begin to tell a page what happens at a table."""
+        live.pages.add(page)
+        live.changed.set()
+        self._drive(live)
+        await page(await self._described(live))
+
+    def leave(self, live: Live, page: Send) -> None:
+        """Stop telling it; a table that nobody looks at leaves memory when nothing goes on there."""
+        live.pages.discard(page)
+        self._rest(live)
+
+    def _rest(self, live: Live) -> None:
+        waits = live.driver is None or live.driver.done()
+        if not live.pages and waits and self._live.get(live.table.id) is live:
+            del self._live[live.table.id]
+
+    async def tell(self, live: Live) -> None:
+        """Tell all pages of a table how it stands."""
+        if live.pages:
+            message = await self._described(live)
+            await asyncio.gather(*(page(message) for page in tuple(live.pages)))
+
+    async def _described(self, live: Live) -> dict[str, Any]:
+        return await asyncio.to_thread(self._describe, live)
+
+    def _describe(self, live: Live) -> dict[str, Any]:
+        table, game = live.table, live.table.game
+        now = table.position(table.ply)
+        if table.over:
+            now |= {"turn": None, "over": True, "legal": []}
+        sides, clock = side_names(game, table.state), table.clock
+        return {
+            "type": "table", "id": table.id, "game": table.name, "title": title_of(table.name),
+            "seats": table.seats, "names": self.names(table), "sides": sides, "moves": table.moves,
+            "start": table.followed.record.start, "turn": table.turn, "over": table.over,
+            "result": result_of(table, sides), "thinking": live.thinking, "preparing": live.preparing,
+            "trouble": live.trouble, "paused": table.paused,
+            "clock": clock and {
+                "left": clock.now(table.turn, time.monotonic()), "increment": clock.increment,
+                "running": table.turn if clock.since is not None else None,
+            },
+            "agents": self.list_agents(table.name), "formats": record_formats(table.name, table.followed.record.start),
+            "now": now,
+        }  # fmt: skip
+
+    def list_agents(self, name: str) -> list[dict[str, Any]]:
+        """The agents of a game as pages know them."""
+        game = self.offers.game(name)
+        return [
+            {
+                "id": offer.id, "title": offer.title, "about": offer.about, "level": offer.level,
+                "ready": self.brains.status(game, offer.text) == READY,
+            }
+            for offer in self.offers.agents_of(name)
+        ]  # fmt: skip
+
+    # --- what a page asks for --------------------------------------------------------------------------------------
+
+    async def hear(self, live: Live, page: Send, message: Message) -> None:
+        """Do what a page asks for; BadInput where that cannot be."""
+        match message:
+            case Move():
+                await self._change(live, lambda table, now: table.play_named(message.move, message.ply, now))
+            case Plain(type="undo"):
+                await self._change(live, lambda table, now: table.undo(now))
+            case Plain(type="resign"):
+                await self._change(live, lambda table, now: table.resign())
+            case Plain(type="swap"):
+                await self._change(live, lambda table, now: table.swap(now))
+            case Plain(type=kind):
+                await self._change(live, lambda table, now: table.pause(kind == "pause"))
+            case Look():
+                now = await asyncio.to_thread(live.table.position, message.ply, message.variation)
+                await page({"type": "position", "request": message.request, "now": now})
+            case Analyse():
+                await self._analyse(live, page, message)
+            case ReviewGame():
+                await self._review(live, page, message)
+
+    async def _change(self, live: Live, change: Callable[[Table, float], None]) -> None:
+        """Change a table as a whole, keep it, and tell everyone."""
+        async with live.lock:
+            if self._live.get(live.table.id) is not live:
+                raise BadInput("this game was deleted")
+            await asyncio.to_thread(change, live.table, time.monotonic())
+            live.trouble = None
+            await asyncio.to_thread(self._save, live.table)
+        live.changed.set()
+        self._drive(live)
+        await self.tell(live)
+
+    async def _analyse(self, live: Live, page: Send, message: Analyse) -> None:
+        table = live.table
+        state, _ = await asyncio.to_thread(table.look, message.ply, message.variation)
+        if bool(table.game.over(state)):
+            raise BadInput(f"the game is over there: {table.game.outcome_reason(state)}")
+        brain = self._brain(table.name, message.agent)
+        analysis = await asyncio.wrap_future(brain.analyse(state))
+        told = {"ply": message.ply, "variation": list(message.variation), "agent": message.agent}
+        turn = int(table.game.player(state))
+        await page({"type": "analysis", "request": message.request, **told, "turn": turn, **as_json(analysis)})
+
+    async def _review(self, live: Live, page: Send, message: ReviewGame) -> None:
+        table = live.table
+        brain, loop = self._brain(table.name, message.agent), asyncio.get_running_loop()
+        followed = dataclasses.replace(
+            table.followed, states=list(table.followed.states), actions=list(table.followed.actions)
+        )
+        head = {"type": "review", "request": message.request, "of": len(followed.states)}
+
+        def progress(done: int, of: int) -> None:
+            asyncio.run_coroutine_threadsafe(page({**head, "done": done, "values": [], "moves": []}), loop)
+
+        found = await asyncio.wrap_future(brain.review(followed, progress))
+        moves = [
+            {"number": m.number, "side": m.side, "move": m.move, "best": m.best, "cost": m.cost, "mark": m.mark}
+            for m in found.moves
+        ]
+        await page({**head, "done": len(followed.states), "values": found.curve, "moves": moves})
+
+    def _brain(self, game: str, agent: str) -> Brain:
+        return self.brains.get(self.offers.game(game), self.offers.agent(game, agent).text)
+
+    # --- agents and clocks -----------------------------------------------------------------------------------------
+
+    def _drive(self, live: Live) -> None:
+        """See to it that what a table waits for happens."""
+        if live.driver is None or live.driver.done():
+            if live.table.over or (live.table.mover == HUMAN and live.table.clock is None):
+                return
+            live.driver = asyncio.create_task(self._driven(live))
+
+    async def _driven(self, live: Live) -> None:
+        table = live.table
+        while not table.over:
+            live.changed.clear()
+            if table.mover == HUMAN:
+                if table.clock is None:
+                    break
+                await self._wait(live, self._left(table))
+            elif table.paused or (HUMAN not in table.seats and not live.pages):
+                await self._wait(live, None if live.pages else 60.0)
+                if not live.pages:
+                    break
+            else:
+                await self._agent_moves(live)
+            if await asyncio.to_thread(table.flag, time.monotonic()):
+                await asyncio.to_thread(self._save, table)
+                await self.tell(live)
+        # The task is not done yet while it runs this, so that a table nobody looks at is put away by its own hand.
+        live.driver = None
+        self._rest(live)
+
+    @staticmethod
+    def _left(table: Table) -> float | None:
+        if table.clock is None or table.clock.since is None or table.turn is None:
+            return None
+        return table.clock.now(table.turn, time.monotonic())[table.turn] + 0.01
+
+    @staticmethod
+    async def _wait(live: Live, seconds: float | None) -> None:
+        """Until something changes, or for so long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(live.changed.wait(), seconds)
+
+    async def _agent_moves(self, live: Live) -> None:
+        """Let an agent make its move, unless someone changes the table meanwhile or its time is over first."""
+        table = live.table
+        ply, seats, agent = table.ply, list(table.seats), table.mover
+        assert agent is not None
+        try:
+            brain = self._brain(table.name, agent)
+        except BadInput as error:
+            return await self._give_up(live, str(error))
+        live.thinking = True
+        if brain.status != READY:
+            live.preparing = f"compiling {self._title(table.name, agent)}: the first time this takes a while"
+        await self.tell(live)
+        began = time.monotonic()
+        if live.preparing:
+            await asyncio.wait([asyncio.ensure_future(asyncio.wrap_future(brain.prepare()))])
+            live.preparing = None
+            if brain.status == FAILED:
+                live.thinking = False
+                return await self._give_up(live, f"{self._title(table.name, agent)} cannot play: {brain.problem}")
+            async with live.lock:
+                if table.clock is not None and table.clock.since is not None:
+                    table.clock.since += time.monotonic() - began  # nobody loses time to the compiler
+            await self.tell(live)
+            began = time.monotonic()
+        answer = asyncio.wrap_future(brain.choose(table.state))
+        await asyncio.wait({answer}, timeout=self._left(table))
+        live.thinking = False
+        if not answer.done():
+            return None  # its flag has fallen
+        if (problem := answer.exception()) is not None:
+            return await self._give_up(live, f"{self._title(table.name, agent)} cannot go on: {problem}")
+        if HUMAN not in table.seats:
+            await asyncio.sleep(max(0.0, self.limits.watch_seconds - (time.monotonic() - began)))
+        async with live.lock:
+            if table.over or (table.ply, table.seats) != (ply, seats) or table.paused:
+                return None
+            await asyncio.to_thread(table.play, answer.result(), time.monotonic())
+            await asyncio.to_thread(self._save, table)
+        await self.tell(live)
+        return None
+
+    async def _give_up(self, live: Live, why: str) -> None:
+        """An agent that cannot play: people can undo, swap or begin anew."""
+        live.trouble = why
+        await self.tell(live)
+        await self._wait(live, None)
+
+    def later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something beside everything else."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def as_json(analysis: Analysis) -> dict[str, Any]:
+    """What ``beamzero analyse --json`` says, but for the position."""
+    moves = [
+        {"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven, "plies": m.plies}
+        for m in analysis.moves
+    ]
+    return {
+        "value": analysis.value, "best": analysis.best, "line": analysis.line, "nodes": analysis.nodes, "moves": moves,
+    }  # fmt: skip
+
+
+def record_formats(game: str, start: str | None) -> list[str]:
+    """In which formats a game can be written down."""
+    pgn = game.partition(":")[0] in ("chess", "chess6x6")
+    return ["jsonl", *(["txt"] if start is None else []), *(["pgn"] if pgn else [])]
+
+
+def _read_record(text: str, game: str) -> GameRecord:
+    """The first game in a text of any format."""
+    head = text.lstrip()[:1]
+    kind = ".jsonl" if head == "{" else ".pgn" if head == "[" or "1." in text[:200] else ".txt"
+    assert kind in FORMATS
+    found = next(iter(parse_records(text, kind, game)), None)
+    if found is None:
+        raise BadInput("the record holds no game")
+    return found

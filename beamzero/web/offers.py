@@ -1,0 +1,160 @@
+"""What there is to choose from: games, and agents for each. A client only ever names what is listed here."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from beamzero.errors import BadInput
+from beamzero.games import Game, make_game
+from beamzero.players.trained import shipped_agents
+from beamzero.runs.agentfile import load_agent
+from beamzero.runs.checkpoints import Checkpoints
+from beamzero.runs.run import Run, RunSummary, list_runs
+from beamzero.search.minimax import affordable_depth
+from beamzero.spec import quote, unknown
+
+HUMAN = "human"
+RUN = "run:"
+
+_SIMULATIONS = {"alphazero": ",sims=100", "probs": ""}
+"""How a trained agent plays unless someone says otherwise."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentOffer:
+    """One agent that can be chosen."""
+
+    id: str
+    """What a client calls it."""
+    text: str
+    """What `make_player` calls it; this never leaves the server where it holds a path."""
+    title: str
+    about: str
+    level: int
+    """How strong it is, roughly: 1 to 10."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Offers:
+    """The games of a server and who plays them.
+
+    `agents` are further agents, as texts, offered for the games they can play; `runs` is a folder of training runs.
+    """
+
+    games: Sequence[str]
+    agents: Sequence[tuple[str, str]] = ()
+    """Pairs of a game's spec and the text of an agent."""
+    runs: Path | None = None
+
+    @functools.cached_property
+    def _games(self) -> dict[str, Game]:
+        return {spec: make_game(spec) for spec in self.games}
+
+    def game(self, name: str) -> Game:
+        """The game that a client calls `name`."""
+        if name not in self._games:
+            raise unknown("game", name, list(self._games))
+        return self._games[name]
+
+    def named_by_record(self, spec: str) -> str:
+        """What clients call the game that a record says it is of. The text is compared, and nothing is made from it."""
+        for name, game in self._games.items():
+            if spec in (name, game.spec, game.identity):
+                return name
+        raise unknown("game", spec, list(self._games))
+
+    @functools.lru_cache(maxsize=256)  # noqa: B019 - there is one of these for the whole life of a server
+    def agents_of(self, name: str) -> tuple[AgentOffer, ...]:
+        """The agents of a game, but for those of runs, the weakest first."""
+        game = self.game(name)
+        found = sorted(_classics(game), key=lambda offer: offer.level)
+        return (*found, *self._trained(name, game))
+
+    def _trained(self, name: str, game: Game) -> Iterator[AgentOffer]:
+        for agent, path in shipped_agents().items():
+            info = load_agent(path)[1]
+            if info.get("game") == game.identity:
+                text = f"{info['algorithm']}:{agent}{_SIMULATIONS[info['algorithm']]}"
+                yield AgentOffer(text, text, agent, f"ships with beamzero, {info.get('iterations', '?')} iterations", 9)
+        for number, (spec, text) in enumerate(self.agents):
+            if make_game(spec).identity == game.identity:
+                # Its text may hold a path of this machine: clients see a number and the end of the path.
+                title = Path(text.partition(":")[2].partition(",")[0]).name or text
+                yield AgentOffer(f"extra:{number}", text, title, f"{text.partition(':')[0]}, named at the start", 9)
+
+    def default_agent(self, name: str) -> AgentOffer:
+        """Who plays where nobody was chosen: one that answers at once and is no pushover."""
+        offers = self.agents_of(name)
+        trained = [offer for offer in offers if offer.level == 9]
+        return trained[0] if trained else [offer for offer in offers if offer.text.startswith("lookahead")][-1]
+
+    def agent(self, name: str, agent: str) -> AgentOffer:
+        """The agent that a client calls `agent`, for the game `name`."""
+        for offer in self.agents_of(name):
+            if offer.id == agent:
+                return offer
+        if agent.startswith(RUN):
+            return self._of_run(name, agent)
+        raise unknown("agent", agent, [offer.id for offer in self.agents_of(name)])
+
+    def _of_run(self, name: str, agent: str) -> AgentOffer:
+        called, _, checkpoint = agent.removeprefix(RUN).partition("@")
+        run = self.run(called)
+        if run.damaged is not None or run.game != self.game(name).identity:
+            raise BadInput(f"run {called} is not one of {name}")
+        numbers = checkpoints_of(run)
+        if checkpoint and checkpoint not in map(str, numbers):
+            raise BadInput(f"run {called} has no checkpoint {checkpoint} (it has {', '.join(map(str, numbers))})")
+        which = f",checkpoint={checkpoint}" if checkpoint else ""
+        text = f"{run.algorithm}:{quote(str(run.folder))}{which}{_SIMULATIONS.get(str(run.algorithm), '')}"
+        at = checkpoint or (str(numbers[-1]) if numbers else "start")
+        return AgentOffer(agent, text, f"{called} at {at}", f"trained by {run.algorithm}", 8)
+
+    def list_runs(self) -> dict[str, RunSummary]:
+        """The runs of the server's folder, by the names that clients know them by, newest first."""
+        root = self.runs
+        return {} if root is None else {_run_name(root, run): run for run in list_runs(root)}
+
+    def run(self, name: str) -> RunSummary:
+        runs = self.list_runs()
+        if name not in runs:
+            raise unknown("run", name, list(runs))
+        return runs[name]
+
+
+def checkpoints_of(run: RunSummary) -> list[int]:
+    """The iterations whose checkpoints are kept, the oldest first."""
+    return Checkpoints(Run(run.folder, {}).checkpoints_folder, keep=1).steps()
+
+
+def _run_name(root: Path, run: RunSummary) -> str:
+    """Where it lies below the folder of runs, as one word."""
+    return ".".join(run.folder.relative_to(root).parts) or run.folder.name
+
+
+def title_of(name: str) -> str:
+    """How people write a game's name: Connect Four, Chess 6x6, Kalah (seeds=4)."""
+    plain, _, parameters = name.removeprefix("pgx:").partition(":")
+    plain = Path(plain).stem if plain.endswith(".py") else plain
+    words = " ".join(word if word[:1].isdigit() else word.capitalize() for word in plain.split("_"))
+    words = words.replace("Chess6x6", "Chess 6x6")
+    return f"{words} ({parameters})" if parameters else words
+
+
+def _classics(game: Game) -> Iterator[AgentOffer]:
+    """Agents that need no training."""
+
+    def offer(text: str, title: str, about: str, level: int) -> AgentOffer:
+        return AgentOffer(text, text, title, about, level)
+
+    yield offer("random", "Random", "plays any legal move", 1)
+    for depth in range(1, affordable_depth(game) + 1):
+        moves = "its next move" if depth == 1 else f"{depth} moves"
+        yield offer(f"lookahead:{depth}", f"Lookahead {depth}", f"sees wins and losses within {moves}", 1 + depth)
+    yield offer("mcts:seconds=1", "Monte Carlo, 1 s", "plays random games to the end and counts who wins", 5)
+    if game.feature_names:
+        yield offer("alphabeta:seconds=0.2", "Alpha-beta, 0.2 s", "as deep as it gets in a fifth of a second", 6)
+        yield offer("alphabeta:seconds=2", "Alpha-beta, 2 s", "as deep as it gets in two seconds", 7)

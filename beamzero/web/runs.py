@@ -1,0 +1,71 @@
+"""Training runs, as a page shows them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from beamzero.errors import BadInput
+from beamzero.runs.metrics import read_metrics
+from beamzero.runs.run import Run, RunSummary, is_locked
+from beamzero.web.offers import Offers, checkpoints_of, title_of
+
+
+def list_runs(offers: Offers) -> list[dict[str, Any]]:
+    """All runs of the server's folder, the newest first."""
+    return [_summary(name, run) for name, run in offers.list_runs().items()]
+
+
+def _summary(name: str, run: RunSummary) -> dict[str, Any]:
+    about = _about(run)
+    rows = [] if run.damaged else read_metrics(run.folder)
+    return {
+        "id": name, "game": run.game, "title": title_of(run.game or "?"), "algorithm": run.algorithm,
+        "recipe": about.get("recipe"), "iterations": run.iterations, "of": _length(about), "elo": _elo(run.rating),
+        "seconds": rows[-1].get("total_seconds", 0.0) if rows else 0.0, "alive": is_locked(run.folder),
+        "checkpoints": checkpoints_of(run), "damaged": "it cannot be read" if run.damaged else None,
+    }  # fmt: skip
+
+
+def run_rows(offers: Offers, name: str, after: int) -> dict[str, Any]:
+    """What a run measured after an iteration."""
+    run = offers.run(name)
+    if run.damaged:
+        raise BadInput(f"run {name} cannot be read")
+    rows = [_row(record) for record in read_metrics(run.folder) if record["iteration"] > after]
+    about = _about(run)
+    return {"rows": rows, "iterations": run.iterations, "of": _length(about), "alive": is_locked(run.folder)}
+
+
+def _about(run: RunSummary) -> dict[str, Any]:
+    return {} if run.damaged else Run.open(run.folder).about
+
+
+def _length(about: dict[str, Any]) -> int | None:
+    return about.get("settings", {}).get("iterations")
+
+
+def _row(record: dict[str, Any]) -> dict[str, Any]:
+    seconds = record.get("seconds", {})
+    playing = seconds.get("self_play") if isinstance(seconds, dict) else None
+    games = record.get("games")
+    interval = record.get("gate_interval")
+    return {
+        "iteration": record["iteration"],
+        "seconds": _number(record.get("total_seconds")),
+        "losses": {key: _number(value) for key, value in record.items() if key == "loss" or key.endswith("_loss")},
+        "games_per_second": _number(games / playing) if games and playing else None,
+        "elo": _elo(record.get("rating")),
+        "gate": {"score": record["gate_score"], "low": interval[0], "high": interval[1]} if interval else None,
+    }
+
+
+def _elo(rating: Any) -> dict[str, float | None] | None:
+    if not isinstance(rating, dict) or "elo" not in rating:
+        return None
+    return {key: _number(rating.get(key)) for key in ("elo", "low", "high")}
+
+
+def _number(value: Any) -> float | None:
+    """JSON has no word for what is not finite."""
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

@@ -1,0 +1,111 @@
+"""One page that looks at a table: what it says is read, checked and done; what it is told waits in a line."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from typing import Any
+
+from fastapi import WebSocket, WebSocketDisconnect
+
+from beamzero.errors import BadInput
+from beamzero.web.hub import Hub, Live
+from beamzero.web.limits import Limits
+from beamzero.web.messages import Analyse, Message, ReviewGame, read_message, request_of
+
+_LINE = 200
+"""Messages that wait for a slow page, before it is given up."""
+
+
+class Pace:
+    """How fast someone may speak: `burst` at once, and `rate` a second for long."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self.rate, self.burst = rate, burst
+        self._left, self._then = float(burst), time.monotonic()
+
+    def allows(self, now: float) -> bool:
+        self._left = min(self.burst, self._left + (now - self._then) * self.rate)
+        self._then = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class Page:
+    """A socket that was accepted."""
+
+    def __init__(self, socket: WebSocket, hub: Hub, live: Live, limits: Limits) -> None:
+        self.socket, self.hub, self.live, self.limits = socket, hub, live, limits
+        self._line: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_LINE)
+        self._slow: asyncio.Task[None] | None = None
+        self._pace = Pace(limits.messages_per_second, limits.burst)
+
+    async def run(self) -> None:
+        """Until the page is closed."""
+        writer = self.hub.later(self._write())
+        try:
+            await self.hub.join(self.live, self.tell)
+            reader = asyncio.ensure_future(self._read())
+            await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
+            reader.cancel()
+        finally:
+            self.hub.leave(self.live, self.tell)
+            writer.cancel()
+            if self._slow is not None:
+                self._slow.cancel()
+
+    async def tell(self, message: dict[str, Any]) -> None:
+        """Put a message in line; a page that takes none for too long is closed."""
+        if self._line.full():
+            with contextlib.suppress(RuntimeError):
+                await self.socket.close(1013, "too slow")
+            return
+        self._line.put_nowait(message)
+
+    async def _write(self) -> None:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            while True:
+                message = await self._line.get()
+                await self.socket.send_text(json.dumps(message, separators=(",", ":")))
+
+    async def _read(self) -> None:
+        while True:
+            event = await self.socket.receive()
+            if event["type"] == "websocket.disconnect":
+                return
+            text = event.get("text")
+            if not self._pace.allows(time.monotonic()):
+                await self._problem(None, "too many messages: wait a moment")
+            elif text is None:
+                await self._problem(None, "a message must be text")
+            elif len(text) > self.limits.message_bytes:
+                await self._problem(None, f"too large: a message may have {self.limits.message_bytes // 1024} kB")
+            else:
+                await self._hear(text)
+
+    async def _hear(self, text: str) -> None:
+        try:
+            message = read_message(text)
+        except BadInput as error:
+            return await self._problem(request_of(text), str(error))
+        if isinstance(message, Analyse | ReviewGame):
+            # Whoever asks again has lost interest in the last question.
+            if self._slow is not None:
+                self._slow.cancel()
+            self._slow = self.hub.later(self._obey(message))
+        else:
+            await self._obey(message)
+        return None
+
+    async def _obey(self, message: Message) -> None:
+        try:
+            await self.hub.hear(self.live, self.tell, message)
+        except BadInput as error:
+            await self._problem(getattr(message, "request", None), str(error))
+
+    async def _problem(self, request: int | None, why: str) -> None:
+        await self.tell({"type": "error", "request": request, "message": why})

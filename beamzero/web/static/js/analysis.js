@@ -1,0 +1,218 @@
+// The analysis panel: what an analyst thinks of the shown position and of the whole game.
+
+import { $, el, options, percent } from "./dom.js";
+import { drawCurve } from "./curve.js";
+import { shade } from "./boards/notes.js";
+import { agentTitle } from "./newgame.js";
+import { FORGOTTEN } from "./table.js";
+
+const PATIENCE = 150; // milliseconds that a position must stay before it is worth a thought
+const LONGEST_LINE = 8; // moves of a line that are drawn
+
+export class Analysis {
+  constructor(board) {
+    Object.assign(this, { board, table: null, answer: null, reviewed: null, isReviewing: false, chosen: null });
+    $("analysis-toggle").addEventListener("click", () => this.toggle());
+    $("analyst").addEventListener("change", () => {
+      this.chosen = $("analyst").value;
+      this.refresh();
+    });
+    $("review").addEventListener("click", () => this.startReview());
+    for (const event of ["pointerenter", "focus"]) $("line").addEventListener(event, () => this.traceLine());
+    for (const event of ["pointerleave", "blur"]) $("line").addEventListener(event, () => board.trace(null));
+    furnishCurve((step) => this.table?.goToPlayed(this.table.index + step));
+  }
+
+  get isOpen() {
+    return !$("analysis").hidden;
+  }
+
+  use(table) {
+    Object.assign(this, { table, answer: null, reviewed: null, isReviewing: false });
+    this.showAnswer();
+    $("curve").hidden = true;
+    $("review-state").textContent = "";
+    table.addEventListener("shown", () => this.refresh());
+    table.addEventListener("review", ({ detail }) => this.takeReview(detail));
+    table.addEventListener("change", () => {
+      const isLost = this.isReviewing && table.state !== "open";
+      if (isLost) this.takeReview({ type: "error", message: "The connection was lost." });
+    });
+  }
+
+  toggle() {
+    $("analysis").hidden = this.isOpen;
+    $("analysis-toggle").setAttribute("aria-expanded", this.isOpen);
+    $("analysis-toggle").textContent = this.isOpen ? "Hide" : "Show";
+    this.refresh();
+  }
+
+  showAnalysts(agents, seats) {
+    const known = agents.map((agent) => agent.id);
+    const own = [...new Set(seats)].filter((seat) => seat !== "human" && !known.includes(seat));
+    const entries = [...own.map((id) => [id, agentTitle(id)]), ...agents.map(({ id, title }) => [id, title])];
+    const key = JSON.stringify(entries);
+    if (key === this.analysts) return;
+    this.analysts = key;
+    const strongest = agents.at(-1)?.id;
+    options($("analyst"), entries, entries.some(([id]) => id === this.chosen) ? this.chosen : strongest);
+  }
+
+  // --- the shown position ------------------------------------------------------------------------------------------
+
+  refresh() {
+    clearTimeout(this.timer);
+    this.answer = null;
+    this.board.trace(null);
+    this.showAnswer();
+    if (this.isOpen && this.table?.shown) this.timer = setTimeout(() => this.think(), PATIENCE);
+  }
+
+  // While a review goes on, the position has to wait: the server does one thing at a time for a page.
+  async think() {
+    const { table } = this;
+    if (!this.isOpen || this.isReviewing || table !== this.table) return;
+    if (table.shown.over) return this.say("The game is over here.");
+    const wanted = table.shown;
+    this.say("Thinking…");
+    try {
+      const answer = await table.analyse($("analyst").value);
+      if (table.shown !== wanted || table !== this.table) return;
+      this.answer = answer;
+      this.say("");
+    } catch (error) {
+      if (error.message !== FORGOTTEN) this.say(error.message);
+    }
+    this.showAnswer();
+  }
+
+  say(text) {
+    $("analysis-state").textContent = text;
+  }
+
+  showAnswer() {
+    const { answer } = this;
+    this.board.annotate(answer);
+    this.showWinBar();
+    const rows = [...(answer?.moves ?? [])].sort((a, b) => b.value - a.value || b.policy - a.policy);
+    $("analysis-rows").replaceChildren(...rows.map((row) => this.row(row)));
+    $("line").hidden = !answer?.line?.length;
+    $("line").replaceChildren();
+    if (!answer) return;
+    const nodes = answer.nodes ? ` (${answer.nodes.toLocaleString()} positions)` : "";
+    $("line").append(el("strong", {}, "Expected: "), answer.line.join(" "), el("span", { class: "small" }, nodes));
+  }
+
+  row({ move, value, policy, proven, plies }) {
+    const isBest = move === this.answer.best;
+    const end = proven && plies !== null && plies !== undefined ? ` in ${plies}` : "";
+    const name = el("button", { type: "button", class: "link", click: () => this.table.tryMove(move) }, move);
+    name.setAttribute("aria-label", `Try ${move}`);
+    return el(
+      "tr",
+      { class: isBest ? "best" : null },
+      el("th", { scope: "row" }, name),
+      el("td", {}, bar((value + 1) / 2, shade(value)), el("span", {}, percent(value) + (proven ? "!" : "") + end)),
+      el("td", {}, bar(policy, "policy"), el("span", {}, `${Math.round(100 * policy)}%`)),
+    );
+  }
+
+  showWinBar() {
+    const bar = $("winbar");
+    const near = this.board.nearSide ?? 0;
+    bar.hidden = !this.isOpen;
+    bar.dataset.near = near;
+    if (bar.hidden || !this.answer) return;
+    const { value, turn } = this.answer;
+    const first = Math.round(50 * ((turn === 0 ? value : -value) + 1));
+    const nearShare = near === 0 ? first : 100 - first;
+    $("winbar-far").style.height = `${100 - nearShare}%`;
+    $("winbar-text").textContent = nearShare;
+    bar.setAttribute("aria-valuenow", first);
+    bar.setAttribute("aria-valuetext", `${this.table.info.sides[0]} wins with ${first}%`);
+  }
+
+  // Where the moves of the line go is not in the answer: the positions on its way tell.
+  async traceLine() {
+    const { answer, table } = this;
+    if (!answer) return;
+    if (!answer.steps) {
+      const moves = answer.line.slice(0, LONGEST_LINE);
+      const looks = moves.map((_, i) => table.peek(moves.slice(0, i + 1)));
+      const positions = await Promise.all(looks).catch(() => []);
+      const turns = [answer.turn, ...positions.map((position) => position.turn)];
+      answer.steps = positions.map(({ last }, i) => ({ places: last ?? [], side: turns[i] }));
+    }
+    const isStill = answer === this.answer && $("line").matches(":hover, :focus");
+    if (isStill) this.board.trace(answer.steps);
+  }
+
+  // --- the whole game ----------------------------------------------------------------------------------------------
+
+  startReview() {
+    this.reviewed = { moves: this.table.info.moves, values: [], marks: [] };
+    this.isReviewing = true;
+    this.say("");
+    $("review-state").textContent = "Reviewing…";
+    this.table.review($("analyst").value);
+    this.showCurve();
+  }
+
+  takeReview({ type, message, done, of, values, moves }) {
+    const failed = type === "error";
+    if (this.reviewed && !failed) Object.assign(this.reviewed, { values, marks: moves });
+    this.isReviewing = !failed && (done < of || values.length < of);
+    const outcome = failed ? message : summary(moves, this.table.info.sides);
+    $("review-state").textContent = this.isReviewing ? `Reviewing, ${done} of ${of}…` : outcome;
+    this.table.emit("change");
+    if (!this.isReviewing && !this.answer) this.refresh();
+  }
+
+  // A review holds as long as the game still begins with the moves that it saw.
+  get marks() {
+    const played = this.table?.info?.moves ?? [];
+    const holds = this.reviewed?.moves.every((move, i) => move === played[i]);
+    if (this.reviewed && !holds) this.reviewed = null;
+    return this.reviewed?.marks ?? [];
+  }
+
+  showCurve() {
+    const { marks } = this;
+    $("curve").hidden = !this.reviewed;
+    if (!this.reviewed) return;
+    const { values, moves } = this.reviewed;
+    const shown = Math.min(this.table.address().ply, moves.length);
+    const onChoose = (ply) => this.table.goToPlayed(ply);
+    drawCurve($("curve"), { values, length: moves.length, marks, shown, onChoose });
+  }
+}
+
+function bar(share, kind) {
+  const fill = el("i", { class: kind });
+  fill.style.width = `${Math.round(100 * share)}%`;
+  return el("span", { class: "bar", "aria-hidden": "true" }, fill);
+}
+
+function summary(moves, sides) {
+  const counts = [0, 1].map((side) => {
+    const own = moves.filter((move) => move.side === side);
+    const [mistakes, blunders] = ["?", "??"].map((mark) => own.filter((move) => move.mark === mark).length);
+    return `${sides[side]}: ${mistakes} ?, ${blunders} ??`;
+  });
+  return counts.join(" · ");
+}
+
+function furnishCurve(onStep) {
+  const curve = $("curve");
+  for (const [name, value] of Object.entries({ role: "slider", tabindex: 0, "aria-valuemin": 0 })) {
+    curve.setAttribute(name, value);
+  }
+  curve.setAttribute("aria-label", "Evaluation of the game: choose a move");
+  curve.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onStep(step);
+  });
+}

@@ -1,0 +1,106 @@
+"""All tables, in one SQLite file: what was answered is on disk before it is sent."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from beamzero.errors import BadInput
+
+_VERSION = 1
+
+_SCHEMA = """
+create table if not exists tables (
+    id text primary key,
+    client text not null,
+    game text not null,
+    created text not null,
+    updated text not null,
+    told text not null,
+    summary text not null
+) without rowid;
+create index if not exists of_client on tables (client, updated);
+"""
+
+
+class Row(NamedTuple):
+    """A table as it is kept."""
+
+    id: str
+    client: str
+    game: str
+    updated: str
+    told: dict[str, Any]
+    """See `Table.as_json`."""
+    summary: dict[str, Any]
+    """What a list of games shows of it."""
+
+
+class Store:
+    """The tables of a server. Safe to use from several threads; two servers must not share a file."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+            # A killed server loses nothing so; a machine without power may lose its last moves, but not the file.
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+            found = self._db.execute("pragma user_version").fetchone()[0]
+            if found not in (0, _VERSION):
+                raise BadInput(f"{path} was written by another version of beamzero (format {found})")
+            self._db.executescript(_SCHEMA)
+            self._db.execute(f"pragma user_version = {_VERSION}")
+        except sqlite3.Error as error:
+            raise BadInput(f"{path} cannot keep games: {error}") from None
+
+    def put(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
+        """Keep a table, in place of what was known of it."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        with self._lock:
+            self._db.execute(
+                "insert into tables values (?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set"
+                " updated = excluded.updated, told = excluded.told, summary = excluded.summary",
+                (id, client, game, now, now, json.dumps(told), json.dumps(summary)),
+            )
+
+    def get(self, id: str) -> Row | None:
+        with self._lock:
+            found = self._db.execute(f"{_SELECT} where id = ?", (id,)).fetchone()
+        return _row(found) if found else None
+
+    def of_client(self, client: str, most: int) -> list[Row]:
+        """The tables of a browser, the last changed first."""
+        with self._lock:
+            found = self._db.execute(
+                f"{_SELECT} where client = ? order by updated desc limit ?", (client, most)
+            ).fetchall()
+        return [_row(row) for row in found]
+
+    def delete(self, id: str) -> None:
+        with self._lock:
+            self._db.execute("delete from tables where id = ?", (id,))
+
+    def keep_newest(self, client: str, most: int) -> list[str]:
+        """Delete what a browser has beyond `most` tables, and say which these were."""
+        old = "select id from tables where client = ? order by updated desc limit -1 offset ?"
+        with self._lock:
+            ids = [row[0] for row in self._db.execute(old, (client, most)).fetchall()]
+            self._db.executemany("delete from tables where id = ?", [(id,) for id in ids])
+        return ids
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+
+_SELECT = "select id, client, game, updated, told, summary from tables"
+
+
+def _row(found: tuple[str, ...]) -> Row:
+    id, client, game, updated, told, summary = found
+    return Row(id, client, game, updated, json.loads(told), json.loads(summary))

@@ -1,0 +1,257 @@
+"""One game in play: its moves, who sits where, its clock and how it ended. It knows no network, no time and no agents.
+
+Whoever calls says what time it is, so that clocks can be tested without waiting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from beamzero.arena.records import Followed, GameRecord, follow, result_text, today
+from beamzero.errors import BadInput
+from beamzero.games import Game, State
+from beamzero.players.analysis import step
+from beamzero.web.offers import HUMAN
+
+RESIGNED, ON_TIME = "resigned", "time"
+
+
+@dataclasses.dataclass
+class Clock:
+    """Seconds that each side has left. `since` is when the one that runs was started; None where none runs."""
+
+    left: list[float]
+    increment: float
+    since: float | None = None
+
+    def now(self, side: int | None, now: float) -> list[float]:
+        """What is left, when `side` is to move."""
+        used = 0.0 if self.since is None else now - self.since
+        return [max(0.0, left - used) if one == side else left for one, left in enumerate(self.left)]
+
+
+@dataclasses.dataclass
+class Table:
+    """A game in play."""
+
+    id: str
+    client: str
+    """Whose it is."""
+    name: str
+    """What clients call the game."""
+    followed: Followed
+    seats: list[str]
+    """HUMAN or an agent's id, for each side."""
+    clock: Clock | None = None
+    ending: tuple[str, int] | None = None
+    """How it ended before the rules ended it, and which side lost by it."""
+    paused: bool = False
+
+    @classmethod
+    def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> Table:
+        """A table as `told` describes it, which is how it is kept; BadInput where that cannot be."""
+        record = GameRecord(game.spec, tuple(told.get("moves", ())), start=told.get("start"))
+        followed = follow(record, game=game)
+        followed.states[:] = [jax.device_get(state) for state in followed.states]
+        clock = told.get("clock")
+        table = cls(
+            id, client, name, followed, list(told["seats"]),
+            Clock(list(clock["left"]), clock["increment"]) if clock else None,
+            (told["ending"][0], told["ending"][1]) if told.get("ending") else None, bool(told.get("paused")),
+        )  # fmt: skip
+        table._start_clock(now)
+        return table
+
+    def as_json(self, now: float) -> dict[str, Any]:
+        """What `open` makes it again from."""
+        clock = self.clock and {"left": self.clock.now(self.turn, now), "increment": self.clock.increment}
+        return {
+            "moves": self.moves, "start": self.followed.record.start, "seats": self.seats, "clock": clock,
+            "ending": self.ending and list(self.ending), "paused": self.paused,
+        }  # fmt: skip
+
+    # --- what is the case ------------------------------------------------------------------------------------------
+
+    @property
+    def game(self) -> Game:
+        return self.followed.game
+
+    @property
+    def state(self) -> State:
+        return self.followed.states[-1]
+
+    @property
+    def ply(self) -> int:
+        return len(self.followed.actions)
+
+    @property
+    def moves(self) -> list[str]:
+        """What the game calls the moves so far."""
+        known: list[str] = self.__dict__.setdefault("_names", [])
+        while len(known) < self.ply:
+            known.append(self.game.action_name(self.followed.states[len(known)], self.followed.actions[len(known)]))
+        del known[self.ply :]
+        return list(known)
+
+    @property
+    def over(self) -> bool:
+        return self.ending is not None or self.followed.over
+
+    @property
+    def turn(self) -> int | None:
+        """The side to move; None once the game is over."""
+        return None if self.over else int(self.game.player(self.state))
+
+    @property
+    def mover(self) -> str | None:
+        """Who sits there."""
+        return None if self.turn is None else self.seats[self.turn]
+
+    @property
+    def score(self) -> float:
+        """The result for side 0 of a game that is over."""
+        return float(2 * self.ending[1] - 1) if self.ending else float(self.game.score(self.state))
+
+    def reason(self, sides: Sequence[str]) -> str:
+        """Why it is over."""
+        if self.ending is None:
+            return self.game.outcome_reason(self.state)
+        how, loser = self.ending
+        return f"{sides[loser]} resigned" if how == RESIGNED else f"{sides[loser]} ran out of time"
+
+    def record(self, names: Sequence[str]) -> GameRecord:
+        result = self.score if self.over else None
+        start = self.followed.record.start
+        return GameRecord(self.game.spec, tuple(self.moves), (names[0], names[1]), result, start, 0, today())
+
+    # --- what can be done ------------------------------------------------------------------------------------------
+
+    def play(self, action: int, now: float) -> None:
+        """Make a legal move for the side to move."""
+        side = self.turn
+        assert side is not None
+        if self.clock is not None:
+            if self._flag(now):
+                return
+            if self.clock.since is not None:
+                self.clock.left[side] = self.clock.now(side, now)[side] + self.clock.increment
+        self.followed.actions.append(action)
+        self.followed.states.append(jax.device_get(step(self.game, self.state, action)))
+        self._start_clock(now)
+
+    def play_named(self, move: str, ply: int, now: float) -> None:
+        """Make the move that a person named; BadInput where it is not theirs to make, or not legal."""
+        if self.over:
+            raise BadInput("the game is over")
+        if ply != self.ply:
+            raise BadInput(f"that was move {ply + 1}, but the game is at move {self.ply + 1}")
+        if self.mover != HUMAN:
+            raise BadInput("it is not your turn")
+        self.play(self.game.parse_action(self.state, move), now)
+
+    def undo(self, now: float) -> None:
+        """Back to before the last move of a person; all the way to the start where no person plays."""
+        sides = [int(self.game.player(state)) for state in self.followed.states[: self.ply]]
+        mine = [ply for ply, side in enumerate(sides) if self.seats[side] == HUMAN]
+        if not mine:
+            raise BadInput("there is no move of yours to take back")
+        del self.followed.actions[mine[-1] :], self.followed.states[mine[-1] + 1 :]
+        self.ending = None
+        self._start_clock(now)
+
+    def resign(self) -> None:
+        """The person whose turn it is, or who plays at all, gives up."""
+        if self.over:
+            raise BadInput("the game is over")
+        people = [side for side in (0, 1) if self.seats[side] == HUMAN]
+        if not people:
+            raise BadInput("two agents play here: there is nobody to resign")
+        self.ending = (RESIGNED, self.turn if self.turn in people else people[0])
+
+    def swap(self, now: float) -> None:
+        """The two change seats."""
+        if self.over:
+            raise BadInput("the game is over: begin a new one")
+        self.seats.reverse()
+        self._start_clock(now)
+
+    def pause(self, paused: bool) -> None:
+        if HUMAN in self.seats:
+            raise BadInput("only a game between two agents can be paused")
+        self.paused = paused
+
+    def flag(self, now: float) -> bool:
+        """Whether the side to move has just lost on time."""
+        return not self.over and self._flag(now)
+
+    def _flag(self, now: float) -> bool:
+        side = self.turn
+        if self.clock is None or side is None or self.clock.now(side, now)[side] > 0:
+            return False
+        self.clock.left[side] = 0.0
+        self.clock.since = None
+        self.ending = (ON_TIME, side)
+        return True
+
+    def _start_clock(self, now: float) -> None:
+        """The clock of the side to move runs from its first move on."""
+        if self.clock is not None:
+            self.clock.since = now if self.ply >= 2 and not self.over else None
+
+    # --- positions, as a page draws them ---------------------------------------------------------------------------
+
+    def look(self, ply: int, variation: Sequence[str]) -> tuple[State, list[int]]:
+        """The state after `ply` moves of the game and then a `variation`, and the moves that lead there."""
+        if not 0 <= ply <= self.ply:
+            raise BadInput(f"there is no position after {ply} moves: the game has {self.ply}")
+        state, actions = self.followed.states[ply], list(self.followed.actions[:ply])
+        for number, move in enumerate(variation, 1):
+            try:
+                actions.append(self.game.parse_action(state, move))
+            except BadInput as error:
+                raise BadInput(f"move {number} of the variation: {error}") from None
+            state = jax.device_get(step(self.game, state, actions[-1]))
+        return state, actions
+
+    def position(self, ply: int, variation: Sequence[str] = ()) -> dict[str, Any]:
+        """A position as the page draws it."""
+        state, _ = self.look(ply, variation)
+        where = {"ply": ply, "variation": list(variation), "last": self._last(ply, variation)}
+        return where | describe(self.game, state)
+
+    def _last(self, ply: int, variation: Sequence[str]) -> list[list[int]]:
+        """Where the move was made that led to a position."""
+        if variation:
+            before, _ = self.look(ply, variation[:-1])
+            return self.game.places(before, self.game.parse_action(before, variation[-1]))
+        return self.game.places(self.followed.states[ply - 1], self.followed.actions[ply - 1]) if ply else []
+
+
+def describe(game: Game, state: State) -> dict[str, Any]:
+    """A position with all that can be done in it."""
+    over = bool(np.asarray(game.over(state)))
+    legal = [] if over else game.legal_actions(state)
+    return {
+        "view": game.view(state),
+        "turn": None if over else int(game.player(state)),
+        "over": over,
+        "reason": game.outcome_reason(state) if over else None,
+        "legal": [{"move": game.action_name(state, a), "places": game.places(state, a)} for a in legal],
+    }
+
+
+def side_names(game: Game, state: State) -> list[str]:
+    """What the two sides are called."""
+    return list(game.view(state).get("sides", ("First", "Second")))
+
+
+def result_of(table: Table, sides: Sequence[str]) -> dict[str, Any] | None:
+    """The result as a page shows it; None while the game goes on."""
+    if not table.over:
+        return None
+    return {"score": table.score, "text": result_text(table.score), "reason": table.reason(sides)}
