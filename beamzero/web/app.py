@@ -145,11 +145,13 @@ def _add_tables(app: FastAPI, hub: Hub) -> None:
     async def record(
         request: Request, id: TableId, format: Annotated[str, Query(pattern="^(jsonl|txt|pgn)$")] = "jsonl"
     ) -> Response:
-        table = (await hub.open(_client(request), id)).table
+        live = await hub.open(_client(request), id)
+        table = live.table
         allowed = record_formats(table.name, table.followed.record.start)
         if format not in allowed:
             raise BadInput(f"this game cannot be written as {format} (it can as {', '.join(allowed)})")
-        text = await asyncio.to_thread(lambda: format_record(table.record(hub.names(table)), f".{format}"))
+        async with live.lock:
+            text = await asyncio.to_thread(lambda: format_record(table.record(hub.names(table)), f".{format}"))
         headers = {"content-disposition": f'attachment; filename="game.{format}"'}
         return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
 

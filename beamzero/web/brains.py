@@ -29,9 +29,13 @@ from beamzero.players.analysis import Analysis, analyse
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.thinking import Fixed, make_thinker
 from beamzero.players.thought import Budget, Thinker
+from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.mcts import MCTS
 
 BATCH = 32
 """Positions that are answered at once, at most."""
+
+_MANY_SIMULATIONS = 2000
 
 WAITING, COMPILING, READY, FAILED = "waiting", "compiling", "ready", "failed"
 
@@ -151,7 +155,7 @@ class Brain:
     def _warm_up(self, player: Player) -> Callable[[list[State]], list[int]]:
         """Compile, and find out how this player is best asked within the limit of time."""
         first = jax.device_get(self.game.init(jax.random.key(0)))
-        if isinstance(player, SearchPlayer):
+        if isinstance(player, SearchPlayer) and not _is_long(player.search):
             together = self._together(player)
             together([first])
             began = time.monotonic()
@@ -229,6 +233,11 @@ class Brains:
     def close(self) -> None:
         for brain in self._brains.values():
             brain.close()
+
+
+def _is_long(search: object) -> bool:
+    """Whether a search may take longer than anyone wants to wait, and can be cut."""
+    return isinstance(search, AlphaBeta) or (isinstance(search, MCTS) and search.sims > _MANY_SIMULATIONS)
 
 
 def _one_line(error: Exception) -> str:

@@ -14,7 +14,7 @@ from beamzero.arena.recordfiles import FORMATS, parse_records
 from beamzero.arena.records import GameRecord
 from beamzero.errors import BadInput
 from beamzero.players.analysis import Analysis
-from beamzero.web.brains import FAILED, READY, Brain, Brains
+from beamzero.web.brains import READY, Brain, Brains
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Analyse, Look, Message, Move, NewTable, Plain, ReviewGame
 from beamzero.web.offers import HUMAN, Offers, title_of
@@ -35,6 +35,9 @@ class Live:
 
     table: Table
     lock: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
+    """Held by whoever reads the table in another thread, or changes it."""
+    telling: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
+    """Held from when a table is described to when that is sent, so that nobody hears the older news last."""
     pages: set[Send] = dataclasses.field(default_factory=set)
     driver: asyncio.Task[None] | None = None
     """Makes the agents' moves and watches the clock."""
@@ -143,7 +146,8 @@ class Hub:
         live.pages.add(page)
         live.changed.set()
         self._drive(live)
-        await page(await self._described(live))
+        async with live.telling:
+            await page(await self._described(live))
 
     def leave(self, live: Live, page: Send) -> None:
         """Stop telling it; a table that nobody looks at leaves memory when nothing goes on there."""
@@ -157,12 +161,14 @@ class Hub:
 
     async def tell(self, live: Live) -> None:
         """Tell all pages of a table how it stands."""
-        if live.pages:
-            message = await self._described(live)
-            await asyncio.gather(*(page(message) for page in tuple(live.pages)))
+        async with live.telling:
+            if live.pages:
+                message = await self._described(live)
+                await asyncio.gather(*(page(message) for page in tuple(live.pages)))
 
     async def _described(self, live: Live) -> dict[str, Any]:
-        return await asyncio.to_thread(self._describe, live)
+        async with live.lock:
+            return await asyncio.to_thread(self._describe, live)
 
     def _describe(self, live: Live) -> dict[str, Any]:
         table, game = live.table, live.table.game
@@ -211,7 +217,8 @@ class Hub:
             case Plain(type=kind):
                 await self._change(live, lambda table, now: table.pause(kind == "pause"))
             case Look():
-                now = await asyncio.to_thread(live.table.position, message.ply, message.variation)
+                async with live.lock:
+                    now = await asyncio.to_thread(live.table.position, message.ply, message.variation)
                 await page({"type": "position", "request": message.request, "now": now})
             case Analyse():
                 await self._analyse(live, page, message)
@@ -232,7 +239,8 @@ class Hub:
 
     async def _analyse(self, live: Live, page: Send, message: Analyse) -> None:
         table = live.table
-        state, _ = await asyncio.to_thread(table.look, message.ply, message.variation)
+        async with live.lock:
+            state = await asyncio.to_thread(table.look, message.ply, message.variation)
         if bool(table.game.over(state)):
             raise BadInput(f"the game is over there: {table.game.outcome_reason(state)}")
         brain = self._brain(table.name, message.agent)
@@ -285,8 +293,11 @@ class Hub:
                     break
             else:
                 await self._agent_moves(live)
-            if await asyncio.to_thread(table.flag, time.monotonic()):
-                await asyncio.to_thread(self._save, table)
+            async with live.lock:
+                flagged = table.flag(time.monotonic())
+                if flagged:
+                    await asyncio.to_thread(self._save, table)
+            if flagged:
                 await self.tell(live)
         # The task is not done yet while it runs this, so that a table nobody looks at is put away by its own hand.
         live.driver = None
@@ -319,11 +330,12 @@ class Hub:
         await self.tell(live)
         began = time.monotonic()
         if live.preparing:
-            await asyncio.wait([asyncio.ensure_future(asyncio.wrap_future(brain.prepare()))])
+            try:
+                await asyncio.wrap_future(brain.prepare())
+            except BadInput as error:
+                live.preparing, live.thinking = None, False
+                return await self._give_up(live, f"{self._title(table.name, agent)} cannot play: {error}")
             live.preparing = None
-            if brain.status == FAILED:
-                live.thinking = False
-                return await self._give_up(live, f"{self._title(table.name, agent)} cannot play: {brain.problem}")
             async with live.lock:
                 if table.clock is not None and table.clock.since is not None:
                     table.clock.since += time.monotonic() - began  # nobody loses time to the compiler
@@ -339,10 +351,9 @@ class Hub:
         if HUMAN not in table.seats:
             await asyncio.sleep(max(0.0, self.limits.watch_seconds - (time.monotonic() - began)))
         async with live.lock:
-            if table.over or (table.ply, table.seats) != (ply, seats) or table.paused:
-                return None
-            await asyncio.to_thread(table.play, answer.result(), time.monotonic())
-            await asyncio.to_thread(self._save, table)
+            if not table.over and not table.paused and (table.ply, table.seats) == (ply, seats):
+                await asyncio.to_thread(table.play, answer.result(), time.monotonic())
+                await asyncio.to_thread(self._save, table)
         await self.tell(live)
         return None
 

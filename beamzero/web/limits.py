@@ -24,7 +24,7 @@ class Limits:
     """How fast one page may send messages for long."""
     burst: int = 120
     """How many it may send at once."""
-    variation: int = 400
+    variation: int = 100
     """Moves of a line that is tried out."""
     watch_seconds: float = 0.7
     """The least time between two moves where agents play each other, so that people can follow."""

@@ -49,7 +49,7 @@ class Page:
         writer = self.hub.later(self._write())
         try:
             await self.hub.join(self.live, self.tell)
-            reader = asyncio.ensure_future(self._read())
+            reader = self.hub.later(self._read())
             await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
             reader.cancel()
         finally:

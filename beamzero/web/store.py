@@ -47,20 +47,24 @@ class Store:
         self._lock = threading.Lock()
         try:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        except sqlite3.Error as error:
+            raise BadInput(f"{path} cannot keep games: {error}") from None
+        try:
             # A killed server loses nothing so; a machine without power may lose its last moves, but not the file.
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
             found = self._db.execute("pragma user_version").fetchone()[0]
             if found not in (0, _VERSION):
-                raise BadInput(f"{path} was written by another version of beamzero (format {found})")
+                raise sqlite3.DatabaseError(f"another version of beamzero wrote it (format {found})")
             self._db.executescript(_SCHEMA)
             self._db.execute(f"pragma user_version = {_VERSION}")
         except sqlite3.Error as error:
+            self._db.close()
             raise BadInput(f"{path} cannot keep games: {error}") from None
 
     def put(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
         """Keep a table, in place of what was known of it."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
         with self._lock:
             self._db.execute(
                 "insert into tables values (?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set"

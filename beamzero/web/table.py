@@ -205,29 +205,29 @@ class Table:
 
     # --- positions, as a page draws them ---------------------------------------------------------------------------
 
-    def look(self, ply: int, variation: Sequence[str]) -> tuple[State, list[int]]:
-        """The state after `ply` moves of the game and then a `variation`, and the moves that lead there."""
+    def look(self, ply: int, variation: Sequence[str]) -> State:
+        """The state after `ply` moves of the game and then a `variation`."""
         if not 0 <= ply <= self.ply:
             raise BadInput(f"there is no position after {ply} moves: the game has {self.ply}")
-        state, actions = self.followed.states[ply], list(self.followed.actions[:ply])
+        state = self.followed.states[ply]
         for number, move in enumerate(variation, 1):
             try:
-                actions.append(self.game.parse_action(state, move))
+                action = self.game.parse_action(state, move)
             except BadInput as error:
                 raise BadInput(f"move {number} of the variation: {error}") from None
-            state = jax.device_get(step(self.game, state, actions[-1]))
-        return state, actions
+            state = jax.device_get(step(self.game, state, action))
+        return state
 
     def position(self, ply: int, variation: Sequence[str] = ()) -> dict[str, Any]:
         """A position as the page draws it."""
-        state, _ = self.look(ply, variation)
+        state = self.look(ply, variation)
         where = {"ply": ply, "variation": list(variation), "last": self._last(ply, variation)}
         return where | describe(self.game, state)
 
     def _last(self, ply: int, variation: Sequence[str]) -> list[list[int]]:
         """Where the move was made that led to a position."""
         if variation:
-            before, _ = self.look(ply, variation[:-1])
+            before = self.look(ply, variation[:-1])
             return self.game.places(before, self.game.parse_action(before, variation[-1]))
         return self.game.places(self.followed.states[ply - 1], self.followed.actions[ply - 1]) if ply else []
 

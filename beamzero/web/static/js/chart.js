@@ -12,12 +12,13 @@ export function drawChart(root, { title, series, xLabel }) {
   const points = series.flatMap((one) => one.points);
   root.hidden = points.length === 0;
   if (root.hidden) return;
-  const xs = ticks(0, Math.max(...points.map(({ x }) => x), 1));
+  const farthest = Math.max(...points.map(({ x }) => x), 1);
+  const xs = ticks(0, farthest).filter((value) => value <= farthest);
   const ys = ticks(
     Math.min(...points.map(({ y, low }) => low ?? y)),
     Math.max(...points.map(({ y, high }) => high ?? y)),
   );
-  const x = scale(xs, EDGE.left, WIDTH - EDGE.right);
+  const x = scale([0, farthest], EDGE.left, WIDTH - EDGE.right);
   const y = scale(ys, HEIGHT - EDGE.bottom, EDGE.top);
   const summary = series.filter(({ points }) => points.length).map(latest);
   root.replaceChildren(

@@ -246,7 +246,8 @@ class PlayPage {
   }
 
   showPlayers() {
-    const { info, shown } = this.table;
+    const { info, shown, following } = this.table;
+    const isOver = !shown || shown.over || (info.over && following);
     const near = shown && this.isTurned ? 1 : 0;
     const key = JSON.stringify([info.names, info.sides, near]);
     if (this.players !== key) {
@@ -255,7 +256,7 @@ class PlayPage {
       $("player-near").replaceChildren(...playerStrip(info, near));
     }
     for (const [id, side] of [["player-far", 1 - near], ["player-near", near]]) {
-      $(id).classList.toggle("to-move", shown?.turn === side && !shown.over);
+      $(id).classList.toggle("to-move", !isOver && shown.turn === side);
     }
   }
 

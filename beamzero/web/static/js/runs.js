@@ -44,7 +44,7 @@ class RunsPage {
   async ask() {
     const { runs } = await get("/api/runs");
     this.takeRuns(runs);
-    const asked = runs.filter((info) => this.chosen.has(info.id));
+    const asked = runs.filter((info) => this.chosen.has(info.id) && !info.damaged);
     await Promise.all(asked.map((info) => this.askRows(this.runs.get(info.id))));
     this.drawCharts();
   }
@@ -119,19 +119,18 @@ class RunRow {
     this.checkpoints = el("select", { "aria-label": `Checkpoint of ${info.id}` });
     this.play = el("button", { type: "button", click: () => this.goPlay(), "aria-label": `Play ${info.id}` }, "Play");
     this.alive = el("i", { class: "alive", role: "img" });
-    this.cells = Object.fromEntries(["count", "time", "elo", "loss", "damaged"].map((name) => [name, el("span")]));
-    const { count, time, elo, loss, damaged } = this.cells;
+    this.cells = Object.fromEntries(["count", "time", "elo", "range", "loss", "damaged"].map((name) => [name, el("span")]));
+    const { count, time, elo, range, loss, damaged } = this.cells;
     damaged.className = "damaged small";
     this.element = el(
       "tr",
       { "data-run": info.id },
       el("td", {}, this.box, " ", el("i", { class: `swatch series-${colour % 8}`, "aria-hidden": "true" })),
-      el("th", { scope: "row" }, this.alive, info.id, damaged),
-      el("td", {}, info.title),
+      el("th", { scope: "row" }, this.alive, info.id, el("div", { class: "small" }, info.title), damaged),
       el("td", {}, info.algorithm, el("div", { class: "small" }, info.recipe ?? "")),
       el("td", {}, this.progress, count),
       el("td", {}, time),
-      el("td", {}, elo),
+      el("td", {}, elo, el("div", { class: "small" }, range)),
       el("td", {}, loss),
       el("td", {}, el("div", { class: "play" }, this.checkpoints, this.play)),
     );
@@ -143,7 +142,8 @@ class RunRow {
     this.progress.value = info.iterations;
     this.cells.count.textContent = `${info.iterations} of ${info.of}`;
     this.cells.time.textContent = timeText(info.seconds);
-    this.cells.elo.textContent = info.elo ? eloText(info.elo) : "–";
+    this.cells.elo.textContent = info.elo ? Math.round(info.elo.elo) : "–";
+    this.cells.range.textContent = info.elo ? rangeText(info.elo) : "";
     this.cells.damaged.textContent = info.damaged ?? "";
     this.alive.className = info.alive ? "alive yes" : "alive";
     this.alive.setAttribute("aria-label", info.alive ? "in training" : "not in training");
@@ -173,9 +173,9 @@ class RunRow {
   }
 }
 
-const preferred = (infos) => infos.find((info) => info.alive) ?? infos[0];
+const preferred = (infos) => infos.find(({ alive }) => alive) ?? infos.find(({ damaged }) => !damaged) ?? infos[0];
 const lossName = (key) => key.replace(/_loss$/, "").replaceAll("_", " ");
-const eloText = ({ elo, low, high }) => `${Math.round(elo)} (${Math.round(low)} to ${Math.round(high)})`;
+const rangeText = ({ low, high }) => `${Math.round(low)} to ${Math.round(high)}`;
 
 function timeText(seconds) {
   if (seconds < 120) return `${Math.round(seconds)} s`;

@@ -112,6 +112,14 @@ export class Table extends EventTarget {
     this.following = true;
     this.index = this.info.moves.length;
     this.show(this.info.now);
+    if (this.info.over) this.lookAtEnd();
+  }
+
+  // Where someone gave up or ran out of time, the rules let the game go on: what would have been can be tried.
+  async lookAtEnd() {
+    const { info } = this;
+    const { now } = await this.ask("look", { ply: info.moves.length, variation: [] }).catch(() => ({}));
+    if (now && this.following && info === this.info) this.show(now);
   }
 
   // How `look` and `analyse` name the position after `index` moves of the line.

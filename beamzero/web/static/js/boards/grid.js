@@ -22,6 +22,7 @@ export class Grid {
     this.width = view.columns * CELL + (view.slanted ? (view.rows - 1) * HALF : 0) + 2 * this.margin;
     this.height = (view.rows - 1) * this.rowHeight + CELL + 2 * this.tip + 2 * this.margin;
     this.radius = HALF;
+    this.hidden = this.look === "blue" ? 4 : 0; // how much of a cell's edge lies behind the plate, not to shine out
     this.rows = this.placesByRow();
     this.pieces = new Map();
     this.marks = svg("g");
@@ -74,7 +75,7 @@ export class Grid {
     if (this.isLined) return append(ground, this.lines());
     for (const place of this.rows.flat()) {
       const dark = this.view.checkered && (place[0] + place[1]) % 2 === 0;
-      const cell = this.outline(place, this.view.slanted ? 1.5 : 0);
+      const cell = this.outline(place, this.view.slanted ? 1.5 : this.hidden);
       cell.setAttribute("class", this.view.checkered ? (dark ? "cell dark" : "cell light") : "cell");
       ground.append(cell);
       const name = this.view.names?.[place[0]]?.[place[1]];
@@ -170,7 +171,7 @@ export class Grid {
     const places = (last ?? []).filter((place) => this.has(place));
     this.marks.replaceChildren(
       ...places.map((place) => {
-        const shape = this.outline(place, this.view.slanted ? 2 : 0);
+        const shape = this.outline(place, this.view.slanted ? 2 : this.hidden);
         shape.setAttribute("class", "last");
         return shape;
       }),

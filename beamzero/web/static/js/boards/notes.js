@@ -51,9 +51,11 @@ export class Notes {
       const isBest = move === best;
       const size = this.drawing.radius;
       const badge = { x: x - size * 0.76, y: y - size * 0.4, width: size * 1.52, height: size * 0.8, rx: size * 0.2 };
+      const text = percent(value);
+      const height = size * (text.length > 3 ? 0.5 : 0.6); // so that 100% has room
       this.layer.append(
         svg("rect", { class: `badge ${shade(value)}${isBest ? " best" : ""}`, ...badge }),
-        svg("text", { class: "badge-text", x, y: y + size * 0.21, "font-size": size * 0.6 }, percent(value)),
+        svg("text", { class: "badge-text", x, y: y + height * 0.35, "font-size": height }, text),
       );
     }
   }

@@ -33,8 +33,9 @@ export class Sowing {
     this.front = svg("g", {}, this.flying);
   }
 
+  // The whole drawing, but for the outer half of the edge's line.
   get size() {
-    return { width: this.width, height: this.height };
+    return { x: 3, y: 3, width: this.width - 6, height: this.height - 6 };
   }
 
   // --- where things are --------------------------------------------------------------------------------------------
