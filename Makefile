@@ -15,7 +15,7 @@ RUN := runs/connect_four
 .PHONY: help setup train test test-all test-external engines check bench clean
 
 # Programs that the external tests talk to, and the Debian packages that hold them. Debian puts games where PATH does not look.
-ENGINES := stockfish:stockfish fairy-stockfish:fairy-stockfish gtp-rhino:grhino
+ENGINES := stockfish:stockfish fairy-stockfish:fairy-stockfish gtp-rhino:grhino chromium:chromium
 GAMES_PATH := $(PATH):/usr/games:/usr/local/games
 
 help: ## list the targets
@@ -45,7 +45,7 @@ test-all: test test-external ## run the tests, and those that need a browser or 
 test-external: setup engines
 	@$(PYTEST) -m external $(ARGS) || { status=$$?; [ $$status -eq 5 ] || exit $$status; echo "No external tests to run."; }
 
-engines: ## get the engines that the external tests talk to (Debian and Ubuntu, as root)
+engines: ## get the engines and the browser that the external tests talk to (Debian and Ubuntu, as root)
 	@missing=; for engine in $(ENGINES); do \
 	  PATH="$(GAMES_PATH)" command -v $${engine%%:*} >/dev/null || missing="$$missing $${engine##*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \

@@ -107,19 +107,19 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _add_games(app: FastAPI, hub: Hub) -> None:
+    # Found now, and not while the first page waits: positions of all games are made for it.
+    about = {
+        name: {
+            "id": name, "title": title_of(name), "about": (type(game).__doc__ or "").strip().split("\n")[0],
+            "sides": side_names(game, jax.device_get(game.init(jax.random.key(0)))),
+            "default": hub.offers.default_agent(name).id,
+        }
+        for name, game in ((name, hub.offers.game(name)) for name in hub.offers.games)
+    }  # fmt: skip
+
     @app.get("/api/games", summary="The games that can be played here, and who plays them")
     def games() -> dict[str, Any]:
-        found = []
-        for name in hub.offers.games:
-            game = hub.offers.game(name)
-            agents = hub.list_agents(name)
-            found.append(
-                {
-                    "id": name, "title": title_of(name), "about": (type(game).__doc__ or "").strip().split("\n")[0],
-                    "sides": side_names(game, jax.device_get(game.init(jax.random.key(0)))),
-                    "agents": agents, "default": hub.offers.default_agent(name).id,
-                }
-            )  # fmt: skip
+        found = [{**about[name], "agents": hub.list_agents(name)} for name in hub.offers.games]
         return {"games": found, "limits": {"think_seconds": hub.limits.think_seconds}, "version": app.version}
 
 

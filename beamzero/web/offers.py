@@ -81,9 +81,10 @@ class Offers:
                 yield AgentOffer(text, text, agent, f"ships with beamzero, {info.get('iterations', '?')} iterations", 9)
         for number, (spec, text) in enumerate(self.agents):
             if make_game(spec).identity == game.identity:
-                # Its text may hold a path of this machine: clients see a number and the end of the path.
-                title = Path(text.partition(":")[2].partition(",")[0]).name or text
-                yield AgentOffer(f"extra:{number}", text, title, f"{text.partition(':')[0]}, named at the start", 9)
+                # The text of a trained agent holds a path of this machine: clients see a number and the path's end.
+                head, _, rest = text.partition(":")
+                title = Path(rest.partition(",")[0]).name if head in _SIMULATIONS else text
+                yield AgentOffer(f"extra:{number}", text, title, f"{head}, named when the server was started", 9)
 
     def default_agent(self, name: str) -> AgentOffer:
         """Who plays where nobody was chosen: one that answers at once and is no pushover."""

@@ -223,6 +223,8 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     assert (asked_before, asked) == (cut.played.sum(), whole.played.sum()), "one evaluation a running game and turn"
     ends = whole.played.sum(axis=0)
     assert told == [int((ends <= turn).sum()) for turn in range(1, len(told) + 1)] and told[-1] == 40
+
+
 def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of_the_result():
     games, _ = play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)
     plain, mixed, searched = (
