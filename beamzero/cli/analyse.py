@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import jax
-from rich.text import Text
 
 from beamzero.cli.board import draw_board, in_colour, side_text
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
 from beamzero.cli.position import Position, play_moves
-from beamzero.cli.values import draw_steps, draw_values
+from beamzero.cli.values import draw_analysis
 from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
@@ -63,9 +62,4 @@ def _show(game: Game, state: State, analysis: Analysis) -> None:
     colour = in_colour(out)
     side = side_text(game, state, int(game.player(state)), colour)
     out.print(draw_board(game, state, None, int(game.seat(state)), colour), "", sep="\n")
-    out.print(Text.assemble(" ", side, f" to move, value {analysis.value:+z.2f} for that side"))
-    if analysis.steps:
-        out.print("", draw_steps(analysis.steps), sep="\n")
-    out.print("", draw_values(analysis.moves, policy=not analysis.steps), "", sep="\n")
-    out.print(Text.assemble(" best line  ", (" ".join(analysis.line), "bold")), soft_wrap=True)
-    out.print(f" {analysis.nodes:,} position{'s' if analysis.nodes > 1 else ''} searched", style="dim")
+    out.print(draw_analysis(analysis, side), soft_wrap=True)

@@ -19,17 +19,18 @@ from rich.table import Table
 from rich.text import Text
 
 from beamzero.arena.recordfiles import add_records, check_format
-from beamzero.arena.records import GameRecord, today
+from beamzero.arena.records import Followed, GameRecord, today
+from beamzero.arena.review import review
 from beamzero.cli.analyse import analyse_command
-from beamzero.cli.board import SIDES, draw_board, in_colour, side_text
+from beamzero.cli.board import SIDES, draw_board, in_colour, side_names, side_text
 from beamzero.cli.common import AsJson, GameName, Moves, SaveGames, agent_text, err, out, print_json
 from beamzero.cli.keyboard import keyboard
 from beamzero.cli.position import Position, split_moves
-from beamzero.cli.values import draw_values
+from beamzero.cli.values import draw_analysis, draw_move, draw_values
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State, make_game
 from beamzero.players import Player, make_player
-from beamzero.players.analysis import batch_of_one, list_moves, step
+from beamzero.players.analysis import analyse, batch_of_one, list_moves, step
 from beamzero.players.trained import shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.run import list_runs
@@ -47,6 +48,8 @@ SEED_HELP = "The same seed gives the same answers to the same moves; by default 
 COMMANDS = {
     "help": "this list (also ?)",
     "values": "what the agent thinks of every move",
+    "analyse": "the same, with the chance to win and the line that it expects",
+    "review": "what it thinks of every move of the game so far",
     "hint": "the move that the agent would play",
     "undo": "take your last move back, with the answer to it",
     "new": "begin again",
@@ -221,12 +224,15 @@ class Session:
     def think(self) -> SearchResult:
         """What the agent thinks of the position."""
         assert self.player is not None
-        note = "thinking" if self._thought else "thinking (the first time, compiling takes a while)"
-        waiting = self.console.status(note) if self.console.is_terminal else contextlib.nullcontext()
-        with waiting:
+        with self._waiting():
             result = jax.device_get(self.player.think(batch_of_one(self.state), self._draw_key()))
         self._thought = True
         return result
+
+    def _waiting(self) -> contextlib.AbstractContextManager[object]:
+        """Says that the agent thinks, for as long as it does."""
+        note = "thinking" if self._thought else "thinking (the first time, compiling takes a while)"
+        return self.console.status(note) if self.console.is_terminal else contextlib.nullcontext()
 
     def report(self) -> dict[str, Any]:
         """The last game as JSON. Where two people play, there is no side and the result is the first player's."""
@@ -345,6 +351,31 @@ class Session:
     def _do_values(self) -> None:
         if self._can_ask():
             self.console.print(draw_values(list_moves(self.game, self.state, self.think())))
+
+    def _do_analyse(self) -> None:
+        if self._can_ask():
+            assert self.player is not None
+            with self._waiting():
+                found = analyse(self.game, self.player, self.state, self._draw_key())
+            self._thought = True
+            self.console.print("", draw_analysis(found, self._side_text()), "", sep="\n", soft_wrap=True)
+
+    def _do_review(self) -> None:
+        if self.player is None:
+            return self._say("there is no agent to ask here: start with --agent NAME instead of human")
+        if not self.moves:
+            return self._say("there is no move to look at yet")
+        states = [turn.state for turn in self.turns]
+        actions = [self.game.parse_action(turn.state, turn.move) for turn in self.turns[:-1]]
+        followed = Followed(GameRecord(self.game.spec, tuple(self.moves)), self.game, states, actions)
+        with self._waiting():
+            found = review(followed, self.player, self._draw_key(), lambda done, total: None)
+        width = max(len(row.move) + len(row.mark) for row in found.moves)
+        for row in found.moves:
+            side = side_text(self.game, states[row.number - 1], row.side, in_colour(self.console), brief=True)
+            self.console.print(draw_move(row, side, width), soft_wrap=True)
+        self.console.print(f"{'now':>4} value {found.last:+z.2f} for {side_names(self.game.view(states[0]))[0]}")
+        return None
 
     def _do_hint(self) -> None:
         if self._can_ask():

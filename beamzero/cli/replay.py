@@ -18,7 +18,7 @@ from beamzero.arena.review import Review, Reviewed, review
 from beamzero.cli.board import draw_board, in_colour, side_text
 from beamzero.cli.common import AsJson, Seed, err, out, print_json, progress_bar
 from beamzero.cli.keyboard import keyboard
-from beamzero.cli.values import draw_bar
+from beamzero.cli.values import draw_bar, draw_move
 from beamzero.errors import BadInput
 from beamzero.players import make_player
 from beamzero.runs.files import check_writable, writing
@@ -130,17 +130,7 @@ def _plain(followed: Followed) -> list[Reviewed]:
 
 def _line(followed: Followed, row: Reviewed, width: int, judged: bool) -> Text:
     side = side_text(followed.game, followed.states[row.number - 1], row.side, in_colour(out), brief=True)
-    line = Text.assemble(f"{row.number:>4} ", side, "  ", (f"{row.move + row.mark:<{width}}", _style(row)))
-    if row.number <= followed.record.random_plies:
-        line.append("  at random", "dim")
-    elif judged:
-        line.append_text(Text.assemble(f"  {row.value:+z.2f}  ", draw_bar(row.value)))
-        line.append(f"  {row.best} was better" if row.mark else "", "dim")
-    return line
-
-
-def _style(row: Reviewed) -> str:
-    return {"??": "bold red", "?": "yellow"}.get(row.mark, "bold")
+    return draw_move(row, side, width, judged, at_random=row.number <= followed.record.random_plies)
 
 
 def _title(followed: Followed) -> Text:

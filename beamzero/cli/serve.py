@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import socket
@@ -71,8 +72,12 @@ def serve(
     offers = Offers(names, _agents(agent or [], names), runs)
     for name in names:
         offers.agents_of(name)
+    file = _file(keep)
     listening = _listen(host, port)
-    store = Store(_file(keep))
+    with contextlib.ExitStack() as undo:
+        undo.callback(listening.close)
+        store = Store(file)
+        undo.pop_all()
     app = make_app(offers, store, {*HOSTS, host, *(allow_host or [])}, Limits(think_seconds=think_seconds))
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
@@ -92,7 +97,8 @@ def serve(
             _warm(app.app.state.hub, offers, names)  # type: ignore[attr-defined]
 
     threading.Thread(target=greet, daemon=True).start()
-    server.run(sockets=[listening])
+    with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
+        server.run(sockets=[listening])
 
 
 def _games(wanted: list[str] | None) -> list[str]:

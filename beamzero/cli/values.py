@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.players.analysis import MoveValue, Step
+from beamzero.arena.review import Reviewed
+from beamzero.players.analysis import Analysis, MoveValue, Step
 
 
 def draw_values(moves: Sequence[MoveValue], policy: bool = False) -> Text:
@@ -67,3 +69,32 @@ def draw_steps(steps: Sequence[Step]) -> Table:
             Text.assemble(" ".join(step.line), ("  proven", "green") if step.proven else ""),
         )
     return table
+
+
+def draw_analysis(analysis: Analysis, side: Text) -> Group:
+    """All that an agent thinks of a position in which `side` is to move; its chance to win counts draws by half."""
+    chance = (1 + analysis.value) / 2
+    parts: list[Text | Table] = [
+        Text.assemble(" ", side, f" to move, value {analysis.value:+z.2f} for that side, wins {chance:.0%}"), Text()
+    ]  # fmt: skip
+    if analysis.steps:
+        parts += [draw_steps(analysis.steps), Text()]
+    many = "s" if analysis.nodes > 1 else ""
+    parts += [
+        draw_values(analysis.moves, policy=not analysis.steps), Text(),
+        Text.assemble(" best line  ", (" ".join(analysis.line), "bold")),
+        Text(f" {analysis.nodes:,} position{many} searched", "dim"),
+    ]  # fmt: skip
+    return Group(*parts)
+
+
+def draw_move(row: Reviewed, side: Text, width: int, judged: bool = True, at_random: bool = False) -> Text:
+    """A line for a move of a game: who made it, what the position before it was worth, and what was better."""
+    style = {"??": "bold red", "?": "yellow"}.get(row.mark, "bold")
+    line = Text.assemble(f"{row.number:>4} ", side, "  ", (f"{row.move + row.mark:<{width}}", style))
+    if at_random:
+        line.append("  at random", "dim")
+    elif judged:
+        line.append_text(Text.assemble(f"  {row.value:+z.2f}  ", draw_bar(row.value)))
+        line.append(f"  {row.best} was better" if row.mark else "", "dim")
+    return line

@@ -230,12 +230,22 @@ class Hub:
         async with live.lock:
             if self._live.get(live.table.id) is not live:
                 raise BadInput("this game was deleted")
-            await asyncio.to_thread(change, live.table, time.monotonic())
+            await asyncio.to_thread(self._change_and_save, live.table, change)
             live.trouble = None
-            await asyncio.to_thread(self._save, live.table)
+            live.thinking = self._is_agents_turn(live)
         live.changed.set()
         self._drive(live)
         await self.tell(live)
+
+    def _change_and_save(self, table: Table, change: Callable[[Table, float], None]) -> None:
+        change(table, time.monotonic())
+        self._save(table)
+
+    @staticmethod
+    def _is_agents_turn(live: Live) -> bool:
+        """Whether an agent is about to think."""
+        table = live.table
+        return not table.over and table.mover != HUMAN and not table.paused
 
     async def _analyse(self, live: Live, page: Send, message: Analyse) -> None:
         table = live.table
@@ -324,10 +334,11 @@ class Hub:
             brain = self._brain(table.name, agent)
         except BadInput as error:
             return await self._give_up(live, str(error))
-        live.thinking = True
         if brain.status != READY:
             live.preparing = f"compiling {self._title(table.name, agent)}: the first time this takes a while"
-        await self.tell(live)
+        if live.preparing or not live.thinking:
+            live.thinking = True
+            await self.tell(live)
         began = time.monotonic()
         if live.preparing:
             try:
@@ -352,8 +363,9 @@ class Hub:
             await asyncio.sleep(max(0.0, self.limits.watch_seconds - (time.monotonic() - began)))
         async with live.lock:
             if not table.over and not table.paused and (table.ply, table.seats) == (ply, seats):
-                await asyncio.to_thread(table.play, answer.result(), time.monotonic())
-                await asyncio.to_thread(self._save, table)
+                action = answer.result()
+                await asyncio.to_thread(self._change_and_save, table, lambda table, now: table.play(action, now))
+            live.thinking = self._is_agents_turn(live)
         await self.tell(live)
         return None
 

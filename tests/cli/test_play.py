@@ -200,6 +200,30 @@ def test_values_say_what_is_proven():
     assert "hint: c1 (value +1.00, proven)" in said(session)
 
 
+def test_analyse_says_what_the_command_of_that_name_says():
+    session = sit_down("", player=make_player("lookahead:2", TIC_TAC_TOE))
+    session.set_up(["a1", "b1", "a2"])
+    session._do_analyse()
+    text = said(session)
+    assert "O to move, value +0.00 for that side, wins 50%" in text
+    assert " a3 " in text.partition("move  value")[2] and "best line  a3" in text and "positions searched" in text
+
+
+def test_review_marks_the_moves_that_lost_the_game():
+    session = sit_down("", player=make_player("lookahead:2", TIC_TAC_TOE))
+    session.set_up(["a1", "b1", "a2", "c3", "a3"])
+    session._do_review()
+    lines = said(session).splitlines()
+    (blunder,) = [line for line in lines if "??" in line]
+    assert "O  c3??" in blunder and blunder.endswith("a3 was better")
+    assert any("value +1.00 for first" in line for line in lines)
+
+
+def test_analyse_and_review_say_when_there_is_nothing_to_ask():
+    assert "there is no move to look at yet" in said(played("review", player=FirstMove(TIC_TAC_TOE)))
+    assert said(played("analyse review")).count("there is no agent to ask") == 2
+
+
 def test_values_and_hint_leave_the_game_as_it_is():
     session = played("b2 values hint", player=FirstMove(TIC_TAC_TOE))
     assert session.moves == ["b2", "a1"]

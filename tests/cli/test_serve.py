@@ -1,0 +1,60 @@
+"""How the server is started, and what it says where that cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from beamzero.cli import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--game", "ludo"], "unknown game 'ludo'"),
+        (["--agent", "connect_four"], "'connect_four' must be GAME=AGENT"),
+        (["--agent", "ludo=random"], "'ludo=random' must be GAME=AGENT with a game that is offered"),
+        (["--agent", "kalah=nobody"], "unknown agent 'nobody'"),
+        (["--keep", "no/such/folder/games.sqlite"], "no/such/folder/games.sqlite: there is no folder"),
+        (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
+    ],
+)
+def test_what_cannot_be_served_gets_one_line(arguments, line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert main(["serve", "--port", "0", "--game", "kalah", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert line in said and len(said.strip().splitlines()) == 1
+    assert not list(tmp_path.rglob("*.sqlite"))
+
+
+def test_a_port_that_is_taken(tmp_path, capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        keep = str(tmp_path / "games.sqlite")
+        assert main(["serve", "--port", str(port), "--game", "kalah", "--keep", keep]) == 2
+    assert capsys.readouterr().err.strip() == f"beamzero: cannot listen on 127.0.0.1:{port}: address already in use"
+
+
+def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
+    command = [sys.executable, "-m", "beamzero", "serve", "--port", "0", "--game", "tic_tac_toe", "--no-warm", "--json"]
+    # No colours, no browser: whoever reads JSON is a program.
+    with subprocess.Popen(
+        [*command, "--keep", str(tmp_path / "games.sqlite"), "--runs", str(tmp_path)],
+        stdout=subprocess.PIPE, text=True, env=os.environ,
+    ) as process:  # fmt: skip
+        told = json.loads(process.stdout.readline())
+        assert told["games"] == ["tic_tac_toe"]
+        with urllib.request.urlopen(told["address"], timeout=30) as answer:
+            assert b"<title>" in answer.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
