@@ -15,7 +15,7 @@ VARIANTS = ("chess", "chess6x6")
 
 _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _SYMBOL = re.compile(
-    r"""(?P<comment>\{[^}]*\}|;[^\n]*|^%[^\n]*)     # said beside the game
+    r"""(?P<comment>\{[^}]*(?:\}|\Z)|;[^\n]*|^%[^\n]*)     # said beside the game
       | (?P<open>\() | (?P<close>\))               # a variation, which is no part of the game
       | (?P<mark>\$\d+|[!?]+)                      # what somebody thinks of a move
       | (?P<number>\d+(?:\s*\.)+|\.+|\d+(?=\s))     # of a move

@@ -98,7 +98,7 @@ def _from_json(number: int, line: str) -> GameRecord:
     wrong = BadInput(f"line {number} is no game: it must be an object with at least game and moves")
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise wrong from None
     if not isinstance(found, dict) or not isinstance(found.get("game"), str):
         raise wrong

@@ -10,7 +10,7 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
@@ -76,6 +76,7 @@ def serve(
     listening = _listen(host, port)
     with contextlib.ExitStack() as undo:
         undo.callback(listening.close)
+        alone = undo.enter_context(_alone(file))
         store = Store(file)
         undo.pop_all()
     app = make_app(offers, store, {*HOSTS, host, *(allow_host or [])}, Limits(think_seconds=think_seconds))
@@ -99,6 +100,7 @@ def serve(
     threading.Thread(target=greet, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
         server.run(sockets=[listening])
+    alone.close()
 
 
 def _games(wanted: list[str] | None) -> list[str]:
@@ -128,10 +130,29 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)
     except OSError as error:
         listening.close()
         raise BadInput(f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}") from None
     return listening
+
+
+def _alone(file: Path) -> IO[str]:
+    """A lock that keeps other servers from the file of games; it goes with the process."""
+    try:
+        lock = open(f"{file}.lock", "a+")  # noqa: SIM115 - held for as long as the server runs
+    except OSError as error:
+        raise BadInput(f"{file} cannot keep games: {error.strerror}") from None
+    try:
+        import fcntl
+
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # Windows has no such lock
+        pass
+    except BlockingIOError:
+        lock.close()
+        raise BadInput(f"another server keeps its games in {file}: name another file with --keep") from None
+    return lock
 
 
 def _file(keep: Path | None) -> Path:

@@ -36,6 +36,9 @@ STATIC = FilePath(str(importlib.resources.files("beamzero.web") / "static"))
 HOSTS = ("127.0.0.1", "localhost", "::1")
 LIMITS = Limits()
 
+_REASON = 120
+"""Bytes: a longer reason does not fit in the frame that closes a socket."""
+
 TableId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{22}$")]
 
 
@@ -146,12 +149,15 @@ def _add_tables(app: FastAPI, hub: Hub) -> None:
         request: Request, id: TableId, format: Annotated[str, Query(pattern="^(jsonl|txt|pgn)$")] = "jsonl"
     ) -> Response:
         live = await hub.open(_client(request), id)
-        table = live.table
-        allowed = record_formats(table.name, table.followed.record.start)
-        if format not in allowed:
-            raise BadInput(f"this game cannot be written as {format} (it can as {', '.join(allowed)})")
-        async with live.lock:
-            text = await asyncio.to_thread(lambda: format_record(table.record(hub.names(table)), f".{format}"))
+        try:
+            table = live.table
+            allowed = record_formats(table.name, table.followed.record.start)
+            if format not in allowed:
+                raise BadInput(f"this game cannot be written as {format} (it can as {', '.join(allowed)})")
+            async with live.lock:
+                text = await asyncio.to_thread(lambda: format_record(table.record(hub.names(table)), f".{format}"))
+        finally:
+            hub.release(live)
         headers = {"content-disposition": f'attachment; filename="game.{format}"'}
         return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
 
@@ -180,10 +186,14 @@ def _add_socket(app: FastAPI, hub: Hub) -> None:
                 live = await hub.open(client, id)
             except (Unknown, BadInput) as error:
                 await socket.accept()
-                await socket.close(4404, str(error) or "you have no such game")
+                reason = (str(error) or "you have no such game").encode()[:_REASON].decode(errors="ignore")
+                await socket.close(4404, reason)
                 return None
-            await socket.accept()
-            await Page(socket, hub, live, hub.limits).run()
+            try:
+                await socket.accept()
+                await Page(socket, hub, live, hub.limits).run()
+            finally:
+                hub.release(live)
         finally:
             open_pages[client] -= 1
             if not open_pages[client]:

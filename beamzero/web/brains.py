@@ -12,7 +12,7 @@ import dataclasses
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -26,6 +26,8 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players import make_player
 from beamzero.players.analysis import Analysis, analyse
+from beamzero.players.clocked import ClockedPlayer
+from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.thinking import Fixed, make_thinker
 from beamzero.players.thought import Budget, Thinker
@@ -36,6 +38,12 @@ BATCH = 32
 """Positions that are answered at once, at most."""
 
 _MANY_SIMULATIONS = 2000
+
+Answer = Callable[[list[State]], Iterable[int]]
+"""The moves in positions, in their order, each as soon as it is found."""
+
+_REVIEW_SECONDS = 0.2
+"""The time of an agent that goes by a clock for each position of a whole game."""
 
 WAITING, COMPILING, READY, FAILED = "waiting", "compiling", "ready", "failed"
 
@@ -50,12 +58,21 @@ class _Job:
     state: State | None = None
 
 
-class Brain:
-    """One agent of one game, with its thread."""
+_COMPILERS = threading.Semaphore(2)
+"""Agents that compile at once, at most."""
 
-    def __init__(self, game: Game, text: str, think_seconds: float, seed: int = 0) -> None:
-        self.game, self.text, self.think_seconds = game, text, think_seconds
+
+class Stopped(Exception):
+    """Nobody wants to know any more."""
+
+
+class Brain:
+    """One agent of one game, with its thread. One that `plays` is compiled for that before anything else."""
+
+    def __init__(self, game: Game, text: str, think_seconds: float, seed: int = 0, plays: bool = True) -> None:
+        self.game, self.text, self.think_seconds, self.plays = game, text, think_seconds, plays
         self.status, self.problem = WAITING, ""
+        self._busy = False
         self.used = time.monotonic()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._key = jax.random.key(seed)
@@ -74,8 +91,12 @@ class Brain:
         return self._ask(_Job(Future(), lambda player: analyse(self.game, player, state, jax.random.key(0))))
 
     def review(self, followed: Followed, progress: Callable[[int, int], None]) -> Future[Review]:
-        """What it thinks of every position of a game."""
-        return self._ask(_Job(Future(), lambda player: review(followed, player, jax.random.key(0), progress)))
+        """What it thinks of every position of a game; Stopped where `progress` raises that."""
+
+        def work(player: Player) -> Review:
+            return review(followed, _hurried(player), jax.random.key(0), progress)
+
+        return self._ask(_Job(Future(), work))
 
     def prepare(self) -> Future[None]:
         """Done once it is compiled."""
@@ -87,7 +108,7 @@ class Brain:
 
     @property
     def idle(self) -> bool:
-        return self._jobs.empty() and self.status in (READY, FAILED)
+        return self._jobs.empty() and not self._busy and self.status in (READY, FAILED)
 
     def _ask(self, job: _Job) -> Future[Any]:
         self.used = time.monotonic()
@@ -98,10 +119,11 @@ class Brain:
 
     def _run(self) -> None:
         try:
-            self.status = COMPILING
-            player = make_player(self.text, self.game)
-            answer = self._warm_up(player)
-            self.status = READY
+            with _COMPILERS:
+                self.status = COMPILING
+                player = make_player(self.text, self.game)
+                answer = self._warm_up(player) if self.plays else _nothing
+                self.status = READY
         except Exception as error:  # whatever it was, those who ask must hear of it
             self.status, self.problem = FAILED, _one_line(error)
             self._refuse()
@@ -109,9 +131,11 @@ class Brain:
         waiting: collections.deque[_Job] = collections.deque()
         while True:
             if not waiting:
+                self._busy = False
                 job = self._jobs.get()
                 if job is None:
                     return
+                self._busy = True
                 waiting.append(job)
             with contextlib.suppress(queue.Empty):
                 while len(waiting) < BATCH:
@@ -141,25 +165,24 @@ class Brain:
             except Exception as error:
                 job.answer.set_exception(error)
 
-    def _answer_moves(self, answer: Callable[[list[State]], list[int]], jobs: list[_Job]) -> None:
+    def _answer_moves(self, answer: Answer, jobs: list[_Job]) -> None:
         jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
         try:
-            found = answer([job.state for job in jobs]) if jobs else []
+            for job, move in zip(jobs, answer([job.state for job in jobs]), strict=True):
+                job.answer.set_result(move)
         except Exception as error:
             for job in jobs:
-                job.answer.set_exception(error)
-        else:
-            for job, move in zip(jobs, found, strict=True):
-                job.answer.set_result(move)
+                if not job.answer.done():
+                    job.answer.set_exception(error)
 
-    def _warm_up(self, player: Player) -> Callable[[list[State]], list[int]]:
+    def _warm_up(self, player: Player) -> Answer:
         """Compile, and find out how this player is best asked within the limit of time."""
         first = jax.device_get(self.game.init(jax.random.key(0)))
         if isinstance(player, SearchPlayer) and not _is_long(player.search):
             together = self._together(player)
-            together([first])
+            list(together([first]))
             began = time.monotonic()
-            together([first])
+            list(together([first]))
             if (took := time.monotonic() - began) <= self.think_seconds:
                 return together
             thinker = make_thinker(player)
@@ -172,8 +195,10 @@ class Brain:
         thinker.warm_up(first, self._key)
         return self._one_by_one(thinker)
 
-    def _together(self, player: SearchPlayer) -> Callable[[list[State]], list[int]]:
+    def _together(self, player: SearchPlayer) -> Answer:
         def answer(states: list[State]) -> list[int]:
+            if not states:
+                return []
             padded = [states[min(row, len(states) - 1)] for row in range(BATCH)]
             batch = jax.tree.map(lambda *rows: jnp.asarray(np.stack(rows)), *padded)
             turn = jnp.asarray(np.arange(BATCH) < len(states))
@@ -181,15 +206,13 @@ class Brain:
 
         return answer
 
-    def _one_by_one(self, thinker: Thinker) -> Callable[[list[State]], list[int]]:
-        def answer(states: list[State]) -> list[int]:
-            moves = []
+    def _one_by_one(self, thinker: Thinker) -> Answer:
+        own = getattr(thinker, "seconds", None)
+        seconds = min(self.think_seconds, own) if own is not None else self.think_seconds
+
+        def answer(states: list[State]) -> Iterator[int]:
             for state in states:
-                own = getattr(thinker, "seconds", None)
-                seconds = min(self.think_seconds, own) if own is not None else self.think_seconds
-                thought = thinker.think(state, self._next_key(), Budget(seconds=seconds), lambda thought: None)
-                moves.append(thought.line[0])
-            return moves
+                yield thinker.think(state, self._next_key(), Budget(seconds=seconds), lambda thought: None).line[0]
 
         return answer
 
@@ -203,23 +226,28 @@ class Brains:
 
     def __init__(self, think_seconds: float, most: int = 24) -> None:
         self._think_seconds, self._most = think_seconds, most
-        self._brains: dict[tuple[Game, str], Brain] = {}
+        self._brains: dict[tuple[Game, str, bool], Brain] = {}
         self._lock = threading.Lock()
 
-    def get(self, game: Game, text: str) -> Brain:
-        """The agent `text` of a game, which begins to compile where it was asleep."""
+    def get(self, game: Game, text: str, plays: bool = True) -> Brain:
+        """The agent `text` of a game, which begins to compile where it was asleep.
+
+        One that `plays` is another than the one that analyses, so that nobody's move waits for an analysis.
+        """
+        name = (game, text, plays)
         with self._lock:
-            brain = self._brains.get((game, text))
+            brain = self._brains.get(name)
             if brain is None or brain.status == FAILED:
                 if brain is not None:
                     brain.close()
-                brain = self._brains[game, text] = Brain(game, text, self._think_seconds, len(self._brains))
+                brain = self._brains[name] = Brain(game, text, self._think_seconds, len(self._brains), plays)
                 self._make_room()
+            brain.used = time.monotonic()
             return brain
 
     def status(self, game: Game, text: str) -> str:
         """How far an agent is, without waking it."""
-        brain = self._brains.get((game, text))
+        brain = self._brains.get((game, text, True))
         return WAITING if brain is None else brain.status
 
     def _make_room(self) -> None:
@@ -233,6 +261,17 @@ class Brains:
     def close(self) -> None:
         for brain in self._brains.values():
             brain.close()
+
+
+def _nothing(states: list[State]) -> list[int]:
+    raise BadInput("this one analyses and does not play")
+
+
+def _hurried(player: Player) -> Player:
+    """The same player, with little time for each position if it goes by a clock."""
+    if isinstance(player, ClockedPlayer | ClockedTree):
+        return dataclasses.replace(player, seconds=min(player.seconds, _REVIEW_SECONDS))
+    return player
 
 
 def _is_long(search: object) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -14,15 +16,23 @@ from beamzero.arena.recordfiles import FORMATS, parse_records
 from beamzero.arena.records import GameRecord
 from beamzero.errors import BadInput
 from beamzero.players.analysis import Analysis
-from beamzero.web.brains import READY, Brain, Brains
+from beamzero.web.brains import READY, Brains, Stopped
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Analyse, Look, Message, Move, NewTable, Plain, ReviewGame
-from beamzero.web.offers import HUMAN, Offers, title_of
+from beamzero.web.offers import HUMAN, AgentOffer, Offers, title_of
 from beamzero.web.store import Store
 from beamzero.web.table import Table, result_of, side_names
 
 Send = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
 """Tells one page something; it never raises."""
+
+
+DELETED = "this game was deleted"
+MOST_MOVES = 5000
+_PATIENCE = 120.0
+"""Seconds after which a table is put away that nobody came to look at."""
+
+_LOG = logging.getLogger(__name__)
 
 
 class Unknown(Exception):
@@ -38,6 +48,8 @@ class Live:
     """Held by whoever reads the table in another thread, or changes it."""
     telling: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
     """Held from when a table is described to when that is sent, so that nobody hears the older news last."""
+    holders: int = 0
+    """How many have opened it and need it in memory."""
     pages: set[Send] = dataclasses.field(default_factory=set)
     driver: asyncio.Task[None] | None = None
     """Makes the agents' moves and watches the clock."""
@@ -62,28 +74,34 @@ class Hub:
         """Begin a game for a browser; its id."""
         id = secrets.token_urlsafe(16)
         table = await asyncio.to_thread(self._begin, id, client, wish)
-        await asyncio.to_thread(self._save, table)
+        await asyncio.to_thread(self._add, table)
         for old in await asyncio.to_thread(self.store.keep_newest, client, self.limits.tables):
             self._forget(old)
         live = self._live[id] = Live(table)
         self._drive(live)
+        self.later(self._rest_later(live))
         return id
+
+    async def _rest_later(self, live: Live) -> None:
+        """Put a table away that nobody came to look at."""
+        await asyncio.sleep(_PATIENCE)
+        self.rest(live)
 
     def _begin(self, id: str, client: str, wish: NewTable) -> Table:
         name, moves, start = wish.game, list(wish.moves), wish.position
         if wish.record is not None:
             record = _read_record(wish.record, name)
             name, moves, start = self.offers.named_by_record(record.game), list(record.moves), record.start
+        if len(moves) > MOST_MOVES:
+            raise BadInput(f"the record has {len(moves)} moves, but at most {MOST_MOVES} are played again")
         game = self.offers.game(name)
-        for seat in wish.seats:
-            if seat != HUMAN:
-                self.offers.agent(name, seat)
+        seats = [self.offers.settled(name, seat) for seat in wish.seats]
         clock = wish.clock and {"left": [60.0 * wish.clock.minutes] * 2, "increment": wish.clock.increment}
-        told = {"moves": moves, "start": start, "seats": wish.seats, "clock": clock}
+        told = {"moves": moves, "start": start, "seats": seats, "clock": clock}
         return Table.open(id, client, name, game, told, time.monotonic())
 
     async def open(self, client: str, id: str) -> Live:
-        """The table of a browser; Unknown where it has none of this id."""
+        """The table of a browser, to be released at last; Unknown where it has none of this id."""
         lock = self._opening.setdefault(id, asyncio.Lock())
         try:
             async with lock:
@@ -96,8 +114,13 @@ class Hub:
             self._opening.pop(id, None)
         if live.table.client != client:
             raise Unknown
-        self._drive(live)
+        live.holders += 1
         return live
+
+    def release(self, live: Live) -> None:
+        """Who opened a table is done with it."""
+        live.holders -= 1
+        self.rest(live)
 
     def _load(self, id: str) -> Table:
         row = self.store.get(id)
@@ -106,24 +129,34 @@ class Hub:
         return Table.open(id, row.client, row.game, self.offers.game(row.game), row.told, time.monotonic())
 
     async def delete(self, client: str, id: str) -> None:
-        """Forget a game."""
-        live = await self.open(client, id)
-        async with live.lock:
-            self._forget(id)
-            await asyncio.to_thread(self.store.delete, id)
+        """Forget a game, even one that can no longer be played."""
+        row = await asyncio.to_thread(self.store.get, id)
+        if row is None or row.client != client:
+            raise Unknown
+        await asyncio.to_thread(self.store.delete, id)
+        self._forget(id)
 
     def _forget(self, id: str) -> None:
         live = self._live.pop(id, None)
-        if live is not None and live.driver is not None:
+        if live is None:
+            return
+        if live.driver is not None:
             live.driver.cancel()
+        for page in live.pages:
+            self.later(page({"type": "error", "request": None, "message": DELETED}))
+
+    def _add(self, table: Table) -> None:
+        told, summary = table.as_json(time.monotonic()), self._summary(table)
+        self.store.add(table.id, table.client, table.name, told, summary)
 
     def _save(self, table: Table) -> None:
-        game = table.game
-        result = result_of(table, side_names(game, table.state))
-        summary = {
+        self.store.put(table.id, table.as_json(time.monotonic()), self._summary(table))
+
+    def _summary(self, table: Table) -> dict[str, Any]:
+        result = result_of(table, side_names(table.game, table.state))
+        return {
             "names": self.names(table), "moves": table.ply, "over": table.over, "result": result and result["text"],
         }  # fmt: skip
-        self.store.put(table.id, table.client, table.name, table.as_json(time.monotonic()), summary)
 
     def names(self, table: Table) -> list[str]:
         """What the two players are called."""
@@ -150,13 +183,14 @@ class Hub:
             await page(await self._described(live))
 
     def leave(self, live: Live, page: Send) -> None:
-        """Stop telling it; a table that nobody looks at leaves memory when nothing goes on there."""
+        """Stop telling it."""
         live.pages.discard(page)
-        self._rest(live)
+        live.changed.set()
 
-    def _rest(self, live: Live) -> None:
+    def rest(self, live: Live) -> None:
+        """Put a table away where nobody looks and nothing goes on."""
         waits = live.driver is None or live.driver.done()
-        if not live.pages and waits and self._live.get(live.table.id) is live:
+        if not live.holders and waits and self._live.get(live.table.id) is live:
             del self._live[live.table.id]
 
     async def tell(self, live: Live) -> None:
@@ -215,7 +249,7 @@ class Hub:
             case Plain(type="swap"):
                 await self._change(live, lambda table, now: table.swap(now))
             case Plain(type=kind):
-                await self._change(live, lambda table, now: table.pause(kind == "pause"))
+                await self._change(live, lambda table, now: table.pause(kind == "pause", now))
             case Look():
                 async with live.lock:
                     now = await asyncio.to_thread(live.table.position, message.ply, message.variation)
@@ -226,10 +260,13 @@ class Hub:
                 await self._review(live, page, message)
 
     async def _change(self, live: Live, change: Callable[[Table, float], None]) -> None:
-        """Change a table as a whole, keep it, and tell everyone."""
+        """Change a table as a whole, keep it, and tell everyone; even if whoever asked for it leaves meanwhile."""
+        await asyncio.shield(self.later(self._changed(live, change)))
+
+    async def _changed(self, live: Live, change: Callable[[Table, float], None]) -> None:
         async with live.lock:
             if self._live.get(live.table.id) is not live:
-                raise BadInput("this game was deleted")
+                raise BadInput(DELETED)
             await asyncio.to_thread(self._change_and_save, live.table, change)
             live.trouble = None
             live.thinking = self._is_agents_turn(live)
@@ -253,32 +290,41 @@ class Hub:
             state = await asyncio.to_thread(table.look, message.ply, message.variation)
         if bool(table.game.over(state)):
             raise BadInput(f"the game is over there: {table.game.outcome_reason(state)}")
-        brain = self._brain(table.name, message.agent)
-        analysis = await asyncio.wrap_future(brain.analyse(state))
+        offer = self.offers.agent(table.name, message.agent)
+        try:
+            analysis = await asyncio.wrap_future(self.brains.get(table.game, offer.text, plays=False).analyse(state))
+        except BadInput as error:
+            raise BadInput(_public(offer, error)) from None
         told = {"ply": message.ply, "variation": list(message.variation), "agent": message.agent}
         turn = int(table.game.player(state))
         await page({"type": "analysis", "request": message.request, **told, "turn": turn, **as_json(analysis)})
 
     async def _review(self, live: Live, page: Send, message: ReviewGame) -> None:
-        table = live.table
-        brain, loop = self._brain(table.name, message.agent), asyncio.get_running_loop()
-        followed = dataclasses.replace(
-            table.followed, states=list(table.followed.states), actions=list(table.followed.actions)
-        )
+        table, loop, gone = live.table, asyncio.get_running_loop(), threading.Event()
+        offer = self.offers.agent(table.name, message.agent)
+        async with live.lock:
+            followed = dataclasses.replace(
+                table.followed, states=list(table.followed.states), actions=list(table.followed.actions)
+            )
         head = {"type": "review", "request": message.request, "of": len(followed.states)}
 
         def progress(done: int, of: int) -> None:
+            if gone.is_set():
+                raise Stopped
             asyncio.run_coroutine_threadsafe(page({**head, "done": done, "values": [], "moves": []}), loop)
 
-        found = await asyncio.wrap_future(brain.review(followed, progress))
+        try:
+            brain = self.brains.get(table.game, offer.text, plays=False)
+            found = await asyncio.wrap_future(brain.review(followed, progress))
+        except BadInput as error:
+            raise BadInput(_public(offer, error)) from None
+        finally:
+            gone.set()
         moves = [
             {"number": m.number, "side": m.side, "move": m.move, "best": m.best, "cost": m.cost, "mark": m.mark}
             for m in found.moves
         ]
         await page({**head, "done": len(followed.states), "values": found.curve, "moves": moves})
-
-    def _brain(self, game: str, agent: str) -> Brain:
-        return self.brains.get(self.offers.game(game), self.offers.agent(game, agent).text)
 
     # --- agents and clocks -----------------------------------------------------------------------------------------
 
@@ -294,15 +340,20 @@ class Hub:
         while not table.over:
             live.changed.clear()
             if table.mover == HUMAN:
-                if table.clock is None:
+                left = self._left(table)
+                if table.clock is None or (left is None and not live.pages):
                     break
-                await self._wait(live, self._left(table))
+                await self._wait(live, left)
             elif table.paused or (HUMAN not in table.seats and not live.pages):
-                await self._wait(live, None if live.pages else 60.0)
+                table.stop_clock(time.monotonic())
                 if not live.pages:
                     break
+                await self._wait(live, None)
+                table.start_clock(time.monotonic())
             else:
                 await self._agent_moves(live)
+                if live.trouble and not live.pages:
+                    break
             async with live.lock:
                 flagged = table.flag(time.monotonic())
                 if flagged:
@@ -311,7 +362,7 @@ class Hub:
                 await self.tell(live)
         # The task is not done yet while it runs this, so that a table nobody looks at is put away by its own hand.
         live.driver = None
-        self._rest(live)
+        self.rest(live)
 
     @staticmethod
     def _left(table: Table) -> float | None:
@@ -328,52 +379,65 @@ class Hub:
     async def _agent_moves(self, live: Live) -> None:
         """Let an agent make its move, unless someone changes the table meanwhile or its time is over first."""
         table = live.table
-        ply, seats, agent = table.ply, list(table.seats), table.mover
+        state, agent = table.state, table.mover
         assert agent is not None
         try:
-            brain = self._brain(table.name, agent)
+            offer = await asyncio.to_thread(self.offers.agent, table.name, agent)
         except BadInput as error:
             return await self._give_up(live, str(error))
-        if brain.status != READY:
-            live.preparing = f"compiling {self._title(table.name, agent)}: the first time this takes a while"
-        if live.preparing or not live.thinking:
+        if self.brains.get(table.game, offer.text).status != READY:
+            if not await self._prepare(live, offer):
+                return None
+        elif not live.thinking:
             live.thinking = True
             await self.tell(live)
-        began = time.monotonic()
-        if live.preparing:
-            try:
-                await asyncio.wrap_future(brain.prepare())
-            except BadInput as error:
-                live.preparing, live.thinking = None, False
-                return await self._give_up(live, f"{self._title(table.name, agent)} cannot play: {error}")
-            live.preparing = None
-            async with live.lock:
-                if table.clock is not None and table.clock.since is not None:
-                    table.clock.since += time.monotonic() - began  # nobody loses time to the compiler
-            await self.tell(live)
-            began = time.monotonic()
-        answer = asyncio.wrap_future(brain.choose(table.state))
+        if HUMAN not in table.seats:
+            table.stop_clock(time.monotonic())
+            await asyncio.sleep(self.limits.watch_seconds)
+            table.start_clock(time.monotonic())
+        # It was asked for a moment ago, so it is not asleep: nobody else had a turn between this line and the next.
+        answer = asyncio.wrap_future(self.brains.get(table.game, offer.text).choose(state))
         await asyncio.wait({answer}, timeout=self._left(table))
-        live.thinking = False
         if not answer.done():
+            live.thinking = False
             return None  # its flag has fallen
         if (problem := answer.exception()) is not None:
-            return await self._give_up(live, f"{self._title(table.name, agent)} cannot go on: {problem}")
-        if HUMAN not in table.seats:
-            await asyncio.sleep(max(0.0, self.limits.watch_seconds - (time.monotonic() - began)))
+            return await self._give_up(live, _public(offer, problem))
         async with live.lock:
-            if not table.over and not table.paused and (table.ply, table.seats) == (ply, seats):
+            # The same position, and not only the same number of moves: some may have been taken back and others made.
+            if table.state is state and table.mover == agent and not table.paused:
                 action = answer.result()
                 await asyncio.to_thread(self._change_and_save, table, lambda table, now: table.play(action, now))
             live.thinking = self._is_agents_turn(live)
         await self.tell(live)
         return None
 
+    async def _prepare(self, live: Live, offer: AgentOffer) -> bool:
+        """Wait until an agent is compiled, and say so; nobody loses time to that. Whether it can play."""
+        table, state = live.table, live.table.state
+        live.thinking, live.preparing = True, f"compiling {offer.title}: the first time this takes a while"
+        table.stop_clock(time.monotonic())
+        await self.tell(live)
+        problem = None
+        try:
+            await asyncio.wrap_future(self.brains.get(table.game, offer.text).prepare())
+        except BadInput as error:
+            problem = error
+        live.preparing = None
+        if table.state is state:
+            table.start_clock(time.monotonic())
+        if problem is not None:
+            await self._give_up(live, _public(offer, problem))
+            return False
+        await self.tell(live)
+        return True
+
     async def _give_up(self, live: Live, why: str) -> None:
         """An agent that cannot play: people can undo, swap or begin anew."""
-        live.trouble = why
+        live.trouble, live.thinking = why, False
         await self.tell(live)
-        await self._wait(live, None)
+        if live.pages:
+            await self._wait(live, None)
 
     def later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside everything else."""
@@ -381,6 +445,14 @@ class Hub:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _public(offer: AgentOffer, problem: BaseException) -> str:
+    """Why an agent cannot play, without what only the server's owner may know, such as a path."""
+    if offer.text == offer.id:
+        return f"{offer.title} cannot play: {problem}"
+    _LOG.warning("%s: %s", offer.text, problem)
+    return f"{offer.title} cannot play: the server's own messages say why"
 
 
 def as_json(analysis: Analysis) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class Offers:
             if make_game(spec).identity == game.identity:
                 # The text of a trained agent holds a path of this machine: clients see a number and the path's end.
                 head, _, rest = text.partition(":")
-                title = Path(rest.partition(",")[0]).name if head in _SIMULATIONS else text
+                title = Path(rest.partition(",")[0]).name if head in _SIMULATIONS else head if "/" in text else text
                 yield AgentOffer(f"extra:{number}", text, title, f"{head}, named when the server was started", 9)
 
     def default_agent(self, name: str) -> AgentOffer:
@@ -100,6 +100,15 @@ class Offers:
         if agent.startswith(RUN):
             return self._of_run(name, agent)
         raise unknown("agent", agent, [offer.id for offer in self.agents_of(name)])
+
+    def settled(self, name: str, seat: str) -> str:
+        """Who sits there for good: the newest checkpoint of a run by its number, since a run goes on."""
+        if seat == HUMAN:
+            return seat
+        self.agent(name, seat)
+        if seat.startswith(RUN) and "@" not in seat and (numbers := checkpoints_of(self.run(seat.removeprefix(RUN)))):
+            return f"{seat}@{numbers[-1]}"
+        return seat
 
     def _of_run(self, name: str, agent: str) -> AgentOffer:
         called, _, checkpoint = agent.removeprefix(RUN).partition("@")

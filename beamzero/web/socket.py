@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import time
 from typing import Any
 
@@ -14,6 +15,8 @@ from beamzero.errors import BadInput
 from beamzero.web.hub import Hub, Live
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Analyse, Message, ReviewGame, read_message, request_of
+
+_LOG = logging.getLogger(__name__)
 
 _LINE = 200
 """Messages that wait for a slow page, before it is given up."""
@@ -106,6 +109,9 @@ class Page:
             await self.hub.hear(self.live, self.tell, message)
         except BadInput as error:
             await self._problem(getattr(message, "request", None), str(error))
+        except Exception:
+            _LOG.exception("%s", message)
+            await self._problem(getattr(message, "request", None), "that did not work: the server has a fault")
 
     async def _problem(self, request: int | None, why: str) -> None:
         await self.tell({"type": "error", "request": request, "message": why})

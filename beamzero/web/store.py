@@ -62,15 +62,18 @@ class Store:
             self._db.close()
             raise BadInput(f"{path} cannot keep games: {error}") from None
 
-    def put(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
-        """Keep a table, in place of what was known of it."""
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    def add(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
+        """Keep a new table."""
+        now = _now()
+        values = (id, client, game, now, now, json.dumps(told), json.dumps(summary))
         with self._lock:
-            self._db.execute(
-                "insert into tables values (?, ?, ?, ?, ?, ?, ?) on conflict (id) do update set"
-                " updated = excluded.updated, told = excluded.told, summary = excluded.summary",
-                (id, client, game, now, now, json.dumps(told), json.dumps(summary)),
-            )
+            self._db.execute("insert into tables values (?, ?, ?, ?, ?, ?, ?)", values)
+
+    def put(self, id: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
+        """Keep what became of a table; nothing where it was deleted meanwhile."""
+        values = (_now(), json.dumps(told), json.dumps(summary), id)
+        with self._lock:
+            self._db.execute("update tables set updated = ?, told = ?, summary = ? where id = ?", values)
 
     def get(self, id: str) -> Row | None:
         with self._lock:
@@ -103,6 +106,10 @@ class Store:
 
 
 _SELECT = "select id, client, game, updated, told, summary from tables"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _row(found: tuple[str, ...]) -> Row:

@@ -27,6 +27,8 @@ class Clock:
 
     left: list[float]
     increment: float
+    past: list[list[float]] = dataclasses.field(default_factory=list)
+    """What was left before each move, for who takes one back."""
     since: float | None = None
 
     def now(self, side: int | None, now: float) -> list[float]:
@@ -61,15 +63,20 @@ class Table:
         clock = told.get("clock")
         table = cls(
             id, client, name, followed, list(told["seats"]),
-            Clock(list(clock["left"]), clock["increment"]) if clock else None,
+            Clock(list(clock["left"]), clock["increment"], clock.get("past", [])) if clock else None,
             (told["ending"][0], told["ending"][1]) if told.get("ending") else None, bool(told.get("paused")),
         )  # fmt: skip
-        table._start_clock(now)
+        if table.clock is not None:
+            missing = table.ply - len(table.clock.past)
+            table.clock.past += [list(table.clock.left) for _ in range(missing)]
+        table.start_clock(now)
         return table
 
     def as_json(self, now: float) -> dict[str, Any]:
         """What `open` makes it again from."""
-        clock = self.clock and {"left": self.clock.now(self.turn, now), "increment": self.clock.increment}
+        clock = self.clock and {
+            "left": self.clock.now(self.turn, now), "increment": self.clock.increment, "past": self.clock.past,
+        }  # fmt: skip
         return {
             "moves": self.moves, "start": self.followed.record.start, "seats": self.seats, "clock": clock,
             "ending": self.ending and list(self.ending), "paused": self.paused,
@@ -135,14 +142,15 @@ class Table:
         """Make a legal move for the side to move."""
         side = self.turn
         assert side is not None
+        if self._flag(now):
+            return
         if self.clock is not None:
-            if self._flag(now):
-                return
+            self.clock.past.append(list(self.clock.left))
             if self.clock.since is not None:
                 self.clock.left[side] = self.clock.now(side, now)[side] + self.clock.increment
         self.followed.actions.append(action)
         self.followed.states.append(jax.device_get(step(self.game, self.state, action)))
-        self._start_clock(now)
+        self.start_clock(now)
 
     def play_named(self, move: str, ply: int, now: float) -> None:
         """Make the move that a person named; BadInput where it is not theirs to make, or not legal."""
@@ -162,7 +170,10 @@ class Table:
             raise BadInput("there is no move of yours to take back")
         del self.followed.actions[mine[-1] :], self.followed.states[mine[-1] + 1 :]
         self.ending = None
-        self._start_clock(now)
+        if self.clock is not None:
+            self.clock.left = self.clock.past[mine[-1]]
+            del self.clock.past[mine[-1] :]
+        self.start_clock(now)
 
     def resign(self) -> None:
         """The person whose turn it is, or who plays at all, gives up."""
@@ -177,13 +188,16 @@ class Table:
         """The two change seats."""
         if self.over:
             raise BadInput("the game is over: begin a new one")
+        self.stop_clock(now)
         self.seats.reverse()
-        self._start_clock(now)
+        self.start_clock(now)
 
-    def pause(self, paused: bool) -> None:
+    def pause(self, paused: bool, now: float) -> None:
         if HUMAN in self.seats:
             raise BadInput("only a game between two agents can be paused")
         self.paused = paused
+        self.stop_clock(now)
+        self.start_clock(now)
 
     def flag(self, now: float) -> bool:
         """Whether the side to move has just lost on time."""
@@ -191,17 +205,23 @@ class Table:
 
     def _flag(self, now: float) -> bool:
         side = self.turn
-        if self.clock is None or side is None or self.clock.now(side, now)[side] > 0:
+        if self.clock is None or self.clock.since is None or side is None or self.clock.now(side, now)[side] > 0:
             return False
         self.clock.left[side] = 0.0
         self.clock.since = None
         self.ending = (ON_TIME, side)
         return True
 
-    def _start_clock(self, now: float) -> None:
-        """The clock of the side to move runs from its first move on."""
+    def start_clock(self, now: float) -> None:
+        """Let the clock of the side to move run: from the third move of the game on, and unless it is paused."""
         if self.clock is not None:
-            self.clock.since = now if self.ply >= 2 and not self.over else None
+            self.clock.since = now if self.ply >= 2 and not self.over and not self.paused else None
+
+    def stop_clock(self, now: float) -> None:
+        """What was used so far counts, and no more until the clock is started again."""
+        if self.clock is not None:
+            self.clock.left = self.clock.now(self.turn, now)
+            self.clock.since = None
 
     # --- positions, as a page draws them ---------------------------------------------------------------------------
 

@@ -56,5 +56,9 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
         assert told["games"] == ["tic_tac_toe"]
         with urllib.request.urlopen(told["address"], timeout=30) as answer:
             assert b"<title>" in answer.read()
+        second = subprocess.run(
+            [*command, "--keep", str(tmp_path / "games.sqlite")], capture_output=True, text=True, env=os.environ
+        )
+        assert second.returncode == 2 and "another server keeps its games in" in second.stderr
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0

@@ -70,6 +70,15 @@ class Seat:
         """The table once a person is to move, or the game is over."""
         return self.hear("table", lambda t: t["over"] or (t["seats"][t["turn"]] == "human" and not t["thinking"]))
 
+    def my_turn_after(self, made: int) -> dict[str, Any]:
+        """The same, once more than `made` moves were made."""
+        return self.hear(
+            "table",
+            lambda t: (
+                len(t["moves"]) > made and (t["over"] or (t["seats"][t["turn"]] == "human" and not t["thinking"]))
+            ),
+        )
+
     def move(self, move: str) -> None:
         self.say(type="move", ply=len(self.table["moves"]), move=move)
 

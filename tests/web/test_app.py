@@ -32,12 +32,10 @@ def play_out(page):
     """Play the first legal move each time, to the end."""
     table = page.my_turn()
     while not table["over"]:
+        made = len(table["moves"])
         page.move(table["now"]["legal"][0]["move"])
-        page.hear("table", lambda now: len(now["moves"]) > len(table["moves"]))
-        if page.table["over"] or page.table["mover" if "mover" in page.table else "turn"] is None:
-            break
-        table = page.table if page.table["seats"][page.table["turn"]] == "human" else page.my_turn()
-    return page.table
+        table = page.my_turn_after(made)
+    return table
 
 
 # --- games -----------------------------------------------------------------------------------------------------------
@@ -79,6 +77,22 @@ def test_undo_swap_and_resign(browser):
         table = page.hear("table", lambda t: t["over"])
         assert table["result"] == {"score": 1.0, "text": "1-0", "reason": "Second resigned"}
         assert table["now"]["legal"] == [] and table["turn"] is None
+
+
+def test_an_answer_to_a_position_that_was_taken_back_is_not_played(browser):
+    """The agent thinks for a second; meanwhile the move is taken back and another one made, of the same number."""
+    with seat(browser, begin(browser, "connect_four", ("human", "mcts:seconds=1"))) as page:
+        page.my_turn()
+        page.move("a")
+        page.hear("table", lambda t: t["thinking"] and not t["preparing"])
+        page.say(type="undo")
+        page.hear("table", lambda t: not t["moves"])
+        page.move("d")
+        table = page.hear("table", lambda t: len(t["moves"]) == 2)
+        assert table["moves"][0] == "d"
+        page.say(type="look", request=1, ply=1)
+        legal = page.hear("position")["now"]["legal"]
+        assert table["moves"][1] in [move["move"] for move in legal]
 
 
 def test_what_cannot_be_done_changes_nothing_and_tells_only_who_asked(browser):
@@ -163,6 +177,32 @@ def test_an_agent_whose_turn_it_was_when_the_server_died_moves_then(tmp_path):
             assert len(page.my_turn()["moves"]) == 2
 
 
+def test_a_game_that_is_no_longer_offered_can_still_be_deleted(tmp_path):
+    with server(tmp_path, ["kalah:seeds=3"]) as browsers:
+        one = browsers()
+        id = begin(one, "kalah:seeds=3")
+    with server(tmp_path, ["tic_tac_toe", "kalah", "connect_four", "othello", "chess6x6", "checkers"]) as browsers:
+        again = browsers()
+        again.cookies = one.cookies
+        with pytest.raises(WebSocketDisconnect) as closed, seat(again, id) as page:
+            page.hear("table")
+        assert closed.value.code == 4404 and "unknown game" in closed.value.reason
+        assert len(closed.value.reason.encode()) <= 123
+        assert again.delete(f"/api/tables/{id}").status_code == 204
+        assert again.get("/api/tables").json() == {"tables": []}
+
+
+def test_pages_of_a_deleted_game_hear_of_it_and_it_stays_deleted(browser):
+    id = begin(browser, seats=("human", "human"))
+    with seat(browser, id) as page:
+        page.hear("table")
+        assert browser.delete(f"/api/tables/{id}").status_code == 204
+        assert page.hear("error")["message"] == "this game was deleted"
+        page.move("a1")
+        assert page.hear("error")["message"] == "this game was deleted"
+    assert browser.get("/api/tables").json() == {"tables": []}
+
+
 # --- looking at games ------------------------------------------------------------------------------------------------
 
 
@@ -214,6 +254,9 @@ def test_records_go_out_and_come_in_again(browser):
         ('{"game": "tic_tac_toe", "moves": ["a1", "a1"]}', "move 2: 'a1' is not a legal move"),
         ('{"moves": 3}', "line 1 is no game"),
         ("", "the record holds no game"),
+        ("1." + "{" * 150_000, "the record holds no game"),
+        ('{"game": ' + "[" * 100_000, "line 1 is no game"),
+        (json.dumps({"game": "chess6x6", "moves": ["a"] * 5001}), "the record has 5001 moves, but at most 5000"),
     ],
 )
 def test_a_bad_record_is_refused_in_one_line(browser, record, line):
@@ -240,6 +283,16 @@ def test_a_game_is_seen_by_its_own_browser_only(browsers):
         assert page.hear("table")["id"] == id
     assert mine.delete(f"/api/tables/{id}").status_code == 204
     assert mine.get("/api/tables").json() == {"tables": []}
+
+
+@pytest.mark.parametrize("other", ['x={"a": 1}', "x=a b", "x", "=", "é=1"])
+def test_the_cookies_of_other_servers_on_the_same_host_do_no_harm(browsers, other):
+    mine = browsers()
+    id = begin(mine)
+    token = mine.cookies["beamzero_client"]
+    mine.cookies.clear()
+    answer = mine.get("/api/tables", headers={"cookie": f"{other}; beamzero_client={token}".encode()})
+    assert [table["id"] for table in answer.json()["tables"]] == [id] and "set-cookie" not in answer.headers
 
 
 def test_ids_and_cookies_are_long_and_never_the_same(browsers):

@@ -26,14 +26,14 @@ def open_store():
 
 def fill(store):
     for number in range(4):
-        store.put(f"t{number}", "me", "kalah", {"moves": [number]}, {"moves": number})
-    store.put("other", "you", "kalah", {}, {})
+        store.add(f"t{number}", "me", "kalah", {"moves": [number]}, {"moves": number})
+    store.add("other", "you", "kalah", {}, {})
     return store
 
 
 def test_what_was_put_is_there_for_whoever_opens_the_file_next(tmp_path, open_store):
     first = fill(open_store(tmp_path / "games.sqlite"))
-    first.put("t1", "me", "kalah", {"moves": [1, 5]}, {"moves": 2})
+    first.put("t1", {"moves": [1, 5]}, {"moves": 2})
     # as if the server was killed: nothing is closed
     second = open_store(tmp_path / "games.sqlite")
     row = second.get("t1")
@@ -48,6 +48,7 @@ def test_a_browser_sees_its_own_tables_only_and_the_oldest_make_room(tmp_path, o
     assert store.keep_newest("me", 2) == ["t1", "t0"]
     assert [row.id for row in store.of_client("me", 10)] == ["t3", "t2"]
     store.delete("t3")
+    store.put("t3", {"moves": [7]}, {})
     assert [row.id for row in store.of_client("me", 10)] == ["t2"]
     assert [row.id for row in store.of_client("you", 10)] == ["other"]
 

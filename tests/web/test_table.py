@@ -94,6 +94,25 @@ def test_undo_goes_back_to_before_the_last_move_of_a_person():
     assert refused(watched.undo, 0.0) == "there is no move of yours to take back"
 
 
+def test_undo_gives_back_the_time_and_a_swap_does_not():
+    one = table(seats=("human", "human"), clock={"left": [10.0, 10.0], "increment": 0.0}, now=0.0)
+    for ply, move in enumerate(["a1", "b1", "a2"]):
+        one.play_named(move, ply, 3.0)
+    assert one.flag(14.0) and one.over
+    one.undo(20.0)
+    assert (one.moves, one.over, one.clock.now(one.turn, 21.0)) == (["a1", "b1"], False, [9.0, 10.0])
+    one.swap(25.0)
+    assert one.clock.now(one.turn, 26.0) == [4.0, 10.0]
+
+
+def test_a_paused_game_uses_no_time():
+    one = table(seats=("random", "random"), moves=["a1", "b1"], clock={"left": [10.0, 10.0], "increment": 0.0})
+    one.pause(True, 4.0)
+    assert not one.flag(100.0) and one.clock.now(one.turn, 100.0) == [6.0, 10.0]
+    one.pause(False, 100.0)
+    assert one.clock.now(one.turn, 101.0) == [5.0, 10.0]
+
+
 def test_undo_counts_sides_and_not_plies():
     """In Kalah a move that ends in the store is followed by another of the same side."""
     one = table(KALAH, seats=("random", "human"), moves=["1", "3", "6", "1"])
@@ -107,9 +126,9 @@ def test_swapping_seats_and_pausing():
     one = table(moves=["a1"])
     one.swap(0.0)
     assert one.seats == ["random", "human"] and one.mover == "human"
-    assert refused(one.pause, True) == "only a game between two agents can be paused"
+    assert refused(one.pause, True, 0.0) == "only a game between two agents can be paused"
     watched = table(seats=("random", "random"))
-    watched.pause(True)
+    watched.pause(True, 0.0)
     assert watched.paused
     assert refused(watched.resign) == "two agents play here: there is nobody to resign"
 
