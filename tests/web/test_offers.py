@@ -45,7 +45,7 @@ def test_a_game_is_known_by_its_name_its_spec_and_its_identity():
 
 
 def test_further_agents_are_offered_without_their_paths():
-    offers = Offers(["kalah", "othello"], [("kalah", "probs:/home/me/secret/agent.safetensors,expand=10")])
+    offers = Offers(["kalah", "othello"], [("kalah", "probs:/srv/secret/agent.safetensors,expand=10")])
     (extra,) = [agent for agent in offers.agents_of("kalah") if agent.id.startswith("extra")]
     assert (extra.id, extra.title) == ("extra:0", "agent.safetensors")
     assert "secret" not in extra.title + extra.about + extra.id
