@@ -140,6 +140,7 @@ def seat_down(page: Page, game: str, *seats: str, **more: Any) -> str:
     answer = page.evaluate(ask, body)
     assert "id" in answer, answer
     page.evaluate("(id) => { location.hash = `t=${id}`; }", answer["id"])
+    page.reload()  # or an earlier game may still be on the board, and be taken for this one
     wait_for_turn(page)
     return answer["id"]
 
