@@ -107,7 +107,7 @@ def _begin(game: Game, settings: SearchPlay, first: Array, key: Array) -> Search
     turns, count = settings.max_turns, settings.games
     init_key, opening_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(init_key, count))
-    states = _open_at_random(game, settings.random_plies, states, opening_key)
+    states = open_at_random(game, settings.random_plies, states, opening_key)
     # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the run.
     number = (first + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
     greedy = jnp.floor((number + 1) * settings.greedy_games) > jnp.floor(number * settings.greedy_games)
@@ -123,7 +123,7 @@ def _begin(game: Game, settings: SearchPlay, first: Array, key: Array) -> Search
     )
 
 
-def _open_at_random(game: Game, most: int, states: State, key: Array) -> State:
+def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
     """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made."""
     count_key, move_key = jax.random.split(key)
     plies = jax.random.randint(count_key, (jax.tree.leaves(states)[0].shape[0],), 0, most + 1, jnp.int32)

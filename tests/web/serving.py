@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ def server(
     folder: Path, games: list[str] | None = None, limits: Limits | None = None, **offers: Any
 ) -> Iterator[Callable[[], TestClient]]:
     """Gives browsers, each with cookies of its own, for a server whose games lie in `folder`."""
+    before = threading.enumerate()
     limits = limits or Limits(think_seconds=30.0, watch_seconds=0.01)
     app = make_app(Offers(games or GAMES, **offers), Store(folder / "games.sqlite"), limits=limits)
     with contextlib.ExitStack() as stack:
@@ -36,6 +38,14 @@ def server(
             return new
 
         yield browser
+    wait_for(thread for thread in threading.enumerate() if thread not in before)
+
+
+def wait_for(threads: Iterable[threading.Thread]) -> None:
+    """Until the agents of a test are done: what they compile would be counted by the tests that come next."""
+    for thread in threads:
+        if thread.name.startswith("brain "):
+            thread.join(timeout=120)
 
 
 def begin(browser: TestClient, game: str = "tic_tac_toe", seats: tuple[str, str] = ("human", "random"), **more) -> str:

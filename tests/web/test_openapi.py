@@ -7,7 +7,7 @@ import json
 
 import pytest
 import schemathesis
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.web.serving import begin, seat, server
@@ -30,7 +30,7 @@ def test_every_answer_is_as_described(browsers):
             continue  # nothing is said there that could be of a wrong form
 
         @given(case=operation.as_strategy(generation_mode=mode))
-        @settings(max_examples=25)
+        @settings(max_examples=25, suppress_health_check=list(HealthCheck))
         def ask(case):
             answer = send(browsers(), case)
             seen.add(answer.status_code)
@@ -70,7 +70,7 @@ def send(browser, case):
         max_size=12,
     )
 )
-@settings(max_examples=15)
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_whatever_is_said_on_a_socket_the_table_lives_and_other_tables_hear_nothing(browsers, messages):
     mine, yours = browsers(), browsers()
     id, other = begin(mine), begin(yours, seats=("human", "human"))
