@@ -15,6 +15,7 @@ from typing import Any
 from beamzero.arena.recordfiles import FORMATS, parse_records
 from beamzero.arena.records import GameRecord
 from beamzero.errors import BadInput
+from beamzero.games import State
 from beamzero.players.analysis import Analysis
 from beamzero.web.brains import READY, Brains, Stopped
 from beamzero.web.limits import Limits
@@ -384,7 +385,7 @@ class Hub:
         try:
             offer = await asyncio.to_thread(self.offers.agent, table.name, agent)
         except BadInput as error:
-            return await self._give_up(live, str(error))
+            return await self._give_up(live, state, agent, str(error))
         if self.brains.get(table.game, offer.text).status != READY:
             if not await self._prepare(live, offer):
                 return None
@@ -402,7 +403,7 @@ class Hub:
             live.thinking = False
             return None  # its flag has fallen
         if (problem := answer.exception()) is not None:
-            return await self._give_up(live, _public(offer, problem))
+            return await self._give_up(live, state, agent, _public(offer, problem))
         async with live.lock:
             # The same position, and not only the same number of moves: some may have been taken back and others made.
             if table.state is state and table.mover == agent and not table.paused:
@@ -414,7 +415,7 @@ class Hub:
 
     async def _prepare(self, live: Live, offer: AgentOffer) -> bool:
         """Wait until an agent is compiled, and say so; nobody loses time to that. Whether it can play."""
-        table, state = live.table, live.table.state
+        table, state, agent = live.table, live.table.state, live.table.mover
         live.thinking, live.preparing = True, f"compiling {offer.title}: the first time this takes a while"
         table.stop_clock(time.monotonic())
         await self.tell(live)
@@ -427,13 +428,15 @@ class Hub:
         if table.state is state:
             table.start_clock(time.monotonic())
         if problem is not None:
-            await self._give_up(live, _public(offer, problem))
+            await self._give_up(live, state, agent, _public(offer, problem))
             return False
         await self.tell(live)
         return True
 
-    async def _give_up(self, live: Live, why: str) -> None:
+    async def _give_up(self, live: Live, state: State, agent: str | None, why: str) -> None:
         """An agent that cannot play: people can undo, swap or begin anew."""
+        if live.table.state is not state or live.table.mover != agent:
+            return  # it is no longer asked
         live.trouble, live.thinking = why, False
         await self.tell(live)
         if live.pages:

@@ -108,7 +108,7 @@ def test_perft_counts_from_the_position(heap, capsys):
 
 def test_analyse_thinks_about_the_position_and_writes_it_down(heap, capsys):
     words = ["analyse", heap, "lookahead:3", "--position", "4 b", "--moves", "two"]
-    assert run(capsys, *words).startswith("a heap of 2\n\n first to move, value +1.00 for that side\n")
+    assert run(capsys, *words).startswith("a heap of 2\n\n first to move, value +1.00 for that side, wins 100%\n")
     result = json.loads(run(capsys, *words, "--json"))
     assert (result["position"], result["best"], result["value"]) == ("2 a", "two", 1.0)
     without = json.loads(run(capsys, "analyse", "tic_tac_toe", "random", "--json"))
