@@ -35,17 +35,8 @@ def analyse_command(
 
         analysis = analyse(rules, player, state, jax.random.key(seed), tell)
     if json:
-        rows = [
-            {"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven, "plies": m.plies}
-            for m in analysis.moves
-        ]
-        return print_json(
-            {
-                "game": rules.spec, "agent": agent, "position": _notation(rules, state), "value": analysis.value,
-                "best": analysis.best, "line": analysis.line, "nodes": analysis.nodes, "moves": rows,
-                "depths": [step._asdict() for step in analysis.steps],
-            }
-        )  # fmt: skip
+        about = {"game": rules.spec, "agent": agent, "position": _notation(rules, state)}
+        return print_json({**about, **analysis.as_json(), "depths": [step._asdict() for step in analysis.steps]})
     _show(rules, state, analysis)
     return None
 

@@ -10,7 +10,7 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from beamzero.cli.common import AsJson, err, out, print_json
 from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
+
+if TYPE_CHECKING:  # it needs what the extra `web` installs
+    from beamzero.web.hub import Hub
 
 RUNS = Path("runs")
 
@@ -68,6 +71,8 @@ def serve(
     from beamzero.web.offers import Offers
     from beamzero.web.store import Store
 
+    if runs.exists() and not runs.is_dir():
+        raise BadInput(f"{runs} is a file, but runs are kept in a folder")
     names = _games(game)
     offers = Offers(names, _agents(agent or [], names), runs)
     for name in names:
@@ -77,6 +82,7 @@ def serve(
     with contextlib.ExitStack() as undo:
         undo.callback(listening.close)
         alone = undo.enter_context(_alone(file))
+        undo.callback(os.remove, alone.name)
         store = Store(file)
         undo.pop_all()
     app = make_app(offers, store, {*HOSTS, host, *(allow_host or [])}, Limits(think_seconds=think_seconds))
@@ -95,7 +101,7 @@ def serve(
         if browser and out.is_terminal and not json:
             webbrowser.open(address)
         if warm:
-            _warm(app.app.state.hub, offers, names)  # type: ignore[attr-defined]
+            _warm(app.app.state.hub, names)  # type: ignore[attr-defined]
 
     threading.Thread(target=greet, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
@@ -169,10 +175,10 @@ def _file(keep: Path | None) -> Path:
     return folder / "games.sqlite"
 
 
-def _warm(hub, offers, names: list[str]) -> None:  # type: ignore[no-untyped-def]
+def _warm(hub: Hub, names: list[str]) -> None:
     """Compile the usual opponent of every game, one after the other."""
     for name in names:
-        brain = hub.brains.get(offers.game(name), offers.default_agent(name).text)
+        brain = hub.brains.get(hub.offers.game(name), hub.offers.default_agent(name).text)
         try:
             brain.prepare().result()
         except Exception as error:

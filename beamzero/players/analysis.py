@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -71,6 +71,14 @@ class Analysis(NamedTuple):
     """Positions that the search made."""
     steps: Sequence[Step] = ()
     """Depth by depth, of a player that deepens its search."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs, without the depths: the command line and the page in the browser say the same."""
+        moves = [
+            {"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven, "plies": m.plies}
+            for m in self.moves
+        ]
+        return {"value": self.value, "best": self.best, "line": self.line, "nodes": self.nodes, "moves": moves}
 
 
 def analyse(

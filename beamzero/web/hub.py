@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from beamzero.arena.recordfiles import FORMATS, parse_records
+from beamzero.arena.pgn import VARIANTS
+from beamzero.arena.recordfiles import parse_records
 from beamzero.arena.records import GameRecord
 from beamzero.errors import BadInput
 from beamzero.games import State
-from beamzero.players.analysis import Analysis
 from beamzero.web.brains import READY, Brains, Stopped
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Analyse, Look, Message, Move, NewTable, Plain, ReviewGame
@@ -29,7 +29,6 @@ Send = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
 
 
 DELETED = "this game was deleted"
-MOST_MOVES = 5000
 _PATIENCE = 120.0
 """Seconds after which a table is put away that nobody came to look at."""
 
@@ -93,8 +92,8 @@ class Hub:
         if wish.record is not None:
             record = _read_record(wish.record, name)
             name, moves, start = self.offers.named_by_record(record.game), list(record.moves), record.start
-        if len(moves) > MOST_MOVES:
-            raise BadInput(f"the record has {len(moves)} moves, but at most {MOST_MOVES} are played again")
+        if len(moves) > self.limits.moves:
+            raise BadInput(f"the record has {len(moves)} moves, but at most {self.limits.moves} are played again")
         game = self.offers.game(name)
         seats = [self.offers.settled(name, seat) for seat in wish.seats]
         clock = wish.clock and {"left": [60.0 * wish.clock.minutes] * 2, "increment": wish.clock.increment}
@@ -298,7 +297,7 @@ class Hub:
             raise BadInput(_public(offer, error)) from None
         told = {"ply": message.ply, "variation": list(message.variation), "agent": message.agent}
         turn = int(table.game.player(state))
-        await page({"type": "analysis", "request": message.request, **told, "turn": turn, **as_json(analysis)})
+        await page({"type": "analysis", "request": message.request, **told, "turn": turn, **analysis.as_json()})
 
     async def _review(self, live: Live, page: Send, message: ReviewGame) -> None:
         table, loop, gone = live.table, asyncio.get_running_loop(), threading.Event()
@@ -458,20 +457,9 @@ def _public(offer: AgentOffer, problem: BaseException) -> str:
     return f"{offer.title} cannot play: the server's own messages say why"
 
 
-def as_json(analysis: Analysis) -> dict[str, Any]:
-    """What ``beamzero analyse --json`` says, but for the position."""
-    moves = [
-        {"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven, "plies": m.plies}
-        for m in analysis.moves
-    ]
-    return {
-        "value": analysis.value, "best": analysis.best, "line": analysis.line, "nodes": analysis.nodes, "moves": moves,
-    }  # fmt: skip
-
-
 def record_formats(game: str, start: str | None) -> list[str]:
     """In which formats a game can be written down."""
-    pgn = game.partition(":")[0] in ("chess", "chess6x6")
+    pgn = game.partition(":")[0] in VARIANTS
     return ["jsonl", *(["txt"] if start is None else []), *(["pgn"] if pgn else [])]
 
 
@@ -479,7 +467,6 @@ def _read_record(text: str, game: str) -> GameRecord:
     """The first game in a text of any format."""
     head = text.lstrip()[:1]
     kind = ".jsonl" if head == "{" else ".pgn" if head == "[" or "1." in text[:200] else ".txt"
-    assert kind in FORMATS
     found = next(iter(parse_records(text, kind, game)), None)
     if found is None:
         raise BadInput("the record holds no game")

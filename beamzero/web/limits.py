@@ -24,6 +24,8 @@ class Limits:
     """How fast one page may send messages for long."""
     burst: int = 120
     """How many it may send at once."""
+    moves: int = 5000
+    """Moves of a game that is handed in."""
     variation: int = 100
     """Moves of a line that is tried out."""
     watch_seconds: float = 0.7

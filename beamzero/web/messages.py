@@ -34,7 +34,7 @@ class NewTable(_Strict):
     game: Name
     seats: Annotated[list[Name], Field(min_length=2, max_length=2)]
     clock: ClockWish | None = None
-    moves: Annotated[list[MoveName], Field(max_length=5000)] = []
+    moves: Annotated[list[MoveName], Field(max_length=Limits.moves)] = []
     position: Annotated[str, Field(max_length=500)] | None = None
     record: Annotated[str, Field(max_length=200_000)] | None = None
 

@@ -53,6 +53,13 @@ class Table:
     ending: tuple[str, int] | None = None
     """How it ended before the rules ended it, and which side lost by it."""
     paused: bool = False
+    moves: list[str] = dataclasses.field(init=False)
+    """What the game calls the moves so far."""
+
+    def __post_init__(self) -> None:
+        # As the game names them, however they were written.
+        made = zip(self.followed.states, self.followed.actions, strict=False)
+        self.moves = [self.game.action_name(state, action) for state, action in made]
 
     @classmethod
     def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> Table:
@@ -78,7 +85,7 @@ class Table:
             "left": self.clock.now(self.turn, now), "increment": self.clock.increment, "past": self.clock.past,
         }  # fmt: skip
         return {
-            "moves": self.moves, "start": self.followed.record.start, "seats": self.seats, "clock": clock,
+            "moves": list(self.moves), "start": self.followed.record.start, "seats": self.seats, "clock": clock,
             "ending": self.ending and list(self.ending), "paused": self.paused,
         }  # fmt: skip
 
@@ -95,15 +102,6 @@ class Table:
     @property
     def ply(self) -> int:
         return len(self.followed.actions)
-
-    @property
-    def moves(self) -> list[str]:
-        """What the game calls the moves so far."""
-        known: list[str] = self.__dict__.setdefault("_names", [])
-        while len(known) < self.ply:
-            known.append(self.game.action_name(self.followed.states[len(known)], self.followed.actions[len(known)]))
-        del known[self.ply :]
-        return list(known)
 
     @property
     def over(self) -> bool:
@@ -148,6 +146,7 @@ class Table:
             self.clock.past.append(list(self.clock.left))
             if self.clock.since is not None:
                 self.clock.left[side] = self.clock.now(side, now)[side] + self.clock.increment
+        self.moves.append(self.game.action_name(self.state, action))
         self.followed.actions.append(action)
         self.followed.states.append(jax.device_get(step(self.game, self.state, action)))
         self.start_clock(now)
@@ -168,7 +167,7 @@ class Table:
         mine = [ply for ply, side in enumerate(sides) if self.seats[side] == HUMAN]
         if not mine:
             raise BadInput("there is no move of yours to take back")
-        del self.followed.actions[mine[-1] :], self.followed.states[mine[-1] + 1 :]
+        del self.moves[mine[-1] :], self.followed.actions[mine[-1] :], self.followed.states[mine[-1] + 1 :]
         self.ending = None
         if self.clock is not None:
             self.clock.left = self.clock.past[mine[-1]]

@@ -23,16 +23,19 @@ from beamzero.cli import main
         (["--agent", "ludo=random"], "'ludo=random' must be GAME=AGENT with a game that is offered"),
         (["--agent", "kalah=nobody"], "unknown agent 'nobody'"),
         (["--keep", "no/such/folder/games.sqlite"], "no/such/folder/games.sqlite: there is no folder"),
+        (["--runs", "file"], "file is a file, but runs are kept in a folder"),
+        (["--keep", "file"], "file cannot keep games: file is not a database"),
         (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
     ],
 )
 def test_what_cannot_be_served_gets_one_line(arguments, line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "file").write_text("no database " * 100)
     assert main(["serve", "--port", "0", "--game", "kalah", *arguments]) == 2
     said = capsys.readouterr().err
     assert line in said and len(said.strip().splitlines()) == 1
-    assert not list(tmp_path.rglob("*.sqlite"))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "file"], "nothing is written"
 
 
 def test_a_port_that_is_taken(tmp_path, capsys):
