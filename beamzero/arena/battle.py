@@ -51,6 +51,8 @@ class Battle:
     first-named player moved first, then those where it moved second."""
     forfeits: tuple[int, int] = (0, 0)
     """Games that either player gave up instead of making a move."""
+    cut: int = 0
+    """Games that were not over after the longest that was allowed, and count as draws."""
 
     @property
     def games(self) -> int:
@@ -80,6 +82,7 @@ def battle(
     seed: int = 0,
     progress: Progress | None = None,
     avoid: Set[bytes] = frozenset(),
+    longest: int | None = None,
 ) -> Battle:
     """Play `games` games in lockstep. Each opening is `random_plies` random moves, played once with either colour.
 
@@ -87,6 +90,8 @@ def battle(
     different one for each pair of games. Where the game has fewer, fewer games are played: a copy of a game that was
     played already says nothing new, and would make the interval too narrow. Nor do they play openings whose hashes are
     in `avoid`, since they have met in them before.
+
+    All wait for the longest game, so `longest` may cut them: what is not over after so many plies is a draw.
     """
     if games < 2 or games % 2:
         raise BadInput(
@@ -94,6 +99,8 @@ def battle(
         )
     if not 0 <= random_plies <= game.max_plies // 2:
         raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")
+    if longest is not None and not random_plies < longest <= game.max_plies:
+        raise BadInput(f"longest is {longest}, but must be {random_plies + 1} to {game.max_plies} plies")
     key = jax.random.key(seed)
     distinct = first.deterministic and second.deterministic
     openings, opened_by = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
@@ -103,10 +110,13 @@ def battle(
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
     first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
     before = np.concatenate([opened_by, opened_by])
+    most = game.max_plies if longest is None else max(0, longest - plies)
     states, moves, forfeits = _play(
-        game, first, second, states, first_side, before, jax.random.fold_in(key, 1), progress
+        game, first, second, states, first_side, before, jax.random.fold_in(key, 1), most, progress
     )
-    scores = np.asarray(_scores(game, states), np.float64) * (1 - 2 * np.asarray(first_side))
+    over, scores = (np.asarray(x) for x in _results(game, states))
+    cut = ~over & ~forfeits.any(axis=0)
+    scores = np.where(cut, 0.0, scores) * (1 - 2 * np.asarray(first_side))
     scores = np.where(forfeits[0], -1, np.where(forfeits[1], 1, scores))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
     pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
@@ -120,6 +130,7 @@ def battle(
         interval=score_interval(pair_scores, seed=seed),
         moves=np.concatenate([before, moves], axis=1),
         forfeits=(int(forfeits[0].sum()), int(forfeits[1].sum())),
+        cut=int(cut.sum()),
     )
 
 
@@ -131,15 +142,16 @@ def _play(
     first_side: Array,
     before: np.ndarray,
     key: Array,
+    most: int,
     progress: Progress | None,
 ) -> tuple[State, np.ndarray, np.ndarray]:
-    """The finished games; the moves of the players after those `before`: int32 [B, T], -1 after a game's end; and
+    """The games, finished or `most` plies longer; the moves of the players after those `before`: int32 [B, T], -1 after a game's end; and
     bool [2, B], whether either player gave the game up.
     """
     total = first_side.shape[0]
     made: list[Array] = []
     forfeits = jnp.zeros((2, total), jnp.bool_)
-    for ply in range(game.max_plies):
+    for ply in range(most):
         turns, finished = _whose_turn(game, states, first_side, forfeits)
         if progress is not None:
             progress(int(finished), total)
@@ -185,5 +197,6 @@ def _step(
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _scores(game: Game, states: State) -> Array:
-    return jax.vmap(game.score)(states)
+def _results(game: Game, states: State) -> tuple[Array, Array]:
+    """bool [B] whether a game is over, and float32 [B] its score, which means something only then."""
+    return jax.vmap(game.over)(states), jax.vmap(game.score)(states)

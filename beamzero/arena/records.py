@@ -79,7 +79,7 @@ def records_of(game: Game, battle: Battle) -> Iterator[GameRecord]:
         for seat, (players, moves) in enumerate(zip(((one, other), (other, one)), pair, strict=True)):
             actions = moves[: int(np.sum(moves >= 0))].tolist()
             record = record_of(game, actions, players, random_plies=battle.random_plies)
-            if record.result is None:  # one of them gave up
+            if record.result is None:  # one of them gave up, or it was cut
                 result = float(2 * scores[seat] - 1) * (1 - 2 * seat)
                 record = dataclasses.replace(record, result=result)
             yield record

@@ -25,6 +25,14 @@ Games = Annotated[
 RandomPlies = Annotated[
     int, typer.Option(help="Random moves that open each game; more where that gives too few openings.")
 ]
+Longest = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PLIES",
+        help="Games that are not over after so many plies are drawn: the battle lasts as long as its longest game.",
+        show_default="as long as the rules allow",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +46,7 @@ def battle_command(
     opponent: Annotated[str, typer.Argument(metavar="AGENT", help="The other agent.")],
     games: Games = 1000,
     random_plies: RandomPlies = 2,
+    longest: Longest = None,
     seed: Seed = 0,
     save: SaveGames = None,
     json: AsJson = False,
@@ -56,6 +65,7 @@ def battle_command(
             random_plies,
             seed,
             lambda done, total: update(f"{agent} v {opponent}", done, total),
+            longest=longest,
         )
     for player in (one, other):
         for trouble in player.troubles:
@@ -84,7 +94,7 @@ def battle_json(played: Battle) -> dict[str, Any]:
     return {
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
         "score": played.score, "interval": list(played.interval), "by_side": by_side,
-        "forfeits": list(played.forfeits), "openings": played.openings,
+        "forfeits": list(played.forfeits), "cut": played.cut, "openings": played.openings,
         "random_plies": played.random_plies, "mean_plies": played.mean_plies,
     }  # fmt: skip
 
@@ -110,6 +120,8 @@ def show_battle(played: Battle) -> None:
         f" {played.mean_plies:.1f} plies long on average",
         style="dim",
     )
+    if played.cut:
+        out.print(f"{played.cut} not over by then {'was' if played.cut == 1 else 'were'} drawn", style="dim")
     for name, count in zip((agent, opponent), played.forfeits, strict=True):
         if count:
             out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")

@@ -50,6 +50,9 @@ class Game(abc.ABC):
     num_chance: int = 0
     """C: outcomes of a chance event; 0 where there is none."""
 
+    hidden: ClassVar[bool] = False
+    """Whether a player sees only a part of the state. `observe`, `show` and `view` then tell no more than a seat may know."""
+
     @property
     @abc.abstractmethod
     def num_actions(self) -> int:
@@ -132,6 +135,14 @@ class Game(abc.ABC):
     def resolve(self, state: State, outcome: Array) -> State:
         """The state after a chance event came out as `outcome`."""
         raise NotImplementedError(f"{self.name} has no chance events")
+
+    def determinize(self, state: State, seat: Array, key: Array) -> State:
+        """A state that `seat` cannot tell from this one: what it does not know is dealt anew.
+
+        Every deal that agrees with what `seat` has seen is as likely as the rules make it. Where nothing is hidden, the
+        state itself.
+        """
+        return state
 
     @abc.abstractmethod
     def over(self, state: State) -> Array:

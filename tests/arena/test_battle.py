@@ -9,6 +9,7 @@ import pytest
 
 from beamzero.arena.battle import battle
 from beamzero.arena.openings import as_bytes, draw_openings
+from beamzero.arena.records import records_of
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
@@ -144,6 +145,25 @@ def test_its_moves_lead_to_its_results():
         seat, opening = divmod(number, 12)
         score = float(TIC_TAC_TOE.score(state)) * (1 - 2 * seat)
         assert TIC_TAC_TOE.over(state) and played.pair_scores[opening, seat] == (score + 1) / 2
+
+
+def test_a_longest_game_cuts_only_what_is_longer_and_draws_it():
+    random = make_player("random", TIC_TAC_TOE)
+    whole = battle(TIC_TAC_TOE, random, random, games=200, seed=3)
+    played = battle(TIC_TAC_TOE, random, random, games=200, seed=3, longest=7)
+    lengths = (whole.moves >= 0).sum(axis=1)
+    over = (lengths <= 7).reshape(2, -1).T
+    assert played.cut == (~over).sum() > 0
+    assert (played.moves[:, :7] == whole.moves[:, :7]).all() and played.moves.shape[1] == 7
+    assert (played.pair_scores == np.where(over, whole.pair_scores, 0.5)).all()
+    assert [record.result for record in records_of(TIC_TAC_TOE, played)].count(0.0) >= played.cut
+
+
+@pytest.mark.parametrize("longest", [2, 0, 10])
+def test_a_longest_game_that_the_rules_do_not_know_is_refused(longest):
+    random = make_player("random", TIC_TAC_TOE)
+    with pytest.raises(BadInput, match=rf"longest is {longest}, but must be 3 to 9 plies"):
+        battle(TIC_TAC_TOE, random, random, games=2, longest=longest)
 
 
 # --- openings --------------------------------------------------------------------------------------------------------
