@@ -145,8 +145,8 @@ def _play(
     most: int,
     progress: Progress | None,
 ) -> tuple[State, np.ndarray, np.ndarray]:
-    """The games, finished or `most` plies longer; the moves of the players after those `before`: int32 [B, T], -1 after a game's end; and
-    bool [2, B], whether either player gave the game up.
+    """The games, finished or `most` plies longer; the moves of the players after those `before`: int32 [B, T], -1 after
+    a game's end; and bool [2, B], whether either player gave the game up.
     """
     total = first_side.shape[0]
     made: list[Array] = []

@@ -51,7 +51,7 @@ class Game(abc.ABC):
     """C: outcomes of a chance event; 0 where there is none."""
 
     hidden: ClassVar[bool] = False
-    """Whether a player sees only a part of the state. `observe`, `show` and `view` then tell no more than a seat may know."""
+    """Whether a player sees only a part of the state: `observe`, `show` and `view` tell no more than a seat may know."""
 
     @property
     @abc.abstractmethod
