@@ -88,7 +88,14 @@ def serve(
     app = make_app(offers, store, {*HOSTS, host, *(allow_host or [])}, Limits(think_seconds=think_seconds))
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{listening.getsockname()[1]}/"
-    config = uvicorn.Config(app, log_level="warning", ws="websockets-sansio", ws_max_size=2**20, server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        ws="websockets-sansio",
+        ws_max_size=2**20,
+        ws_per_message_deflate=False,
+        server_header=False,
+    )
     server = uvicorn.Server(config)
 
     def greet() -> None:

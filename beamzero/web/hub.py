@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import dataclasses
 import logging
@@ -10,7 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from beamzero.arena.pgn import VARIANTS
 from beamzero.arena.recordfiles import parse_records
@@ -25,8 +26,9 @@ from beamzero.web.store import Store
 from beamzero.web.table import Table, result_of, side_names
 
 Send = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
-"""Tells one page something; it never raises."""
+"""Tells one page something, which waits in line there; it never raises."""
 
+T = TypeVar("T")
 
 DELETED = "this game was deleted"
 _PATIENCE = 120.0
@@ -45,9 +47,8 @@ class Live:
 
     table: Table
     lock: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
-    """Held by whoever reads the table in another thread, or changes it."""
-    telling: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
-    """Held from when a table is described to when that is sent, so that nobody hears the older news last."""
+    """Held by whoever reads the table in another thread, or changes it, until that was told to all pages: so nobody
+    hears the older news last."""
     holders: int = 0
     """How many have opened it and need it in memory."""
     pages: set[Send] = dataclasses.field(default_factory=set)
@@ -66,6 +67,9 @@ class Hub:
         self.offers, self.brains, self.store, self.limits = offers, brains, store, limits
         self._live: dict[str, Live] = {}
         self._opening: dict[str, asyncio.Lock] = {}
+        self._titles: dict[tuple[str, str], str] = {}
+        # One thread for the work at all tables: several would spend more time on taking turns than on the work.
+        self._desk = concurrent.futures.ThreadPoolExecutor(1, "desk")
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # --- tables ----------------------------------------------------------------------------------------------------
@@ -73,19 +77,24 @@ class Hub:
     async def create(self, client: str, wish: NewTable) -> str:
         """Begin a game for a browser; its id."""
         id = secrets.token_urlsafe(16)
-        table = await asyncio.to_thread(self._begin, id, client, wish)
-        await asyncio.to_thread(self._add, table)
-        for old in await asyncio.to_thread(self.store.keep_newest, client, self.limits.tables):
+        # A game that is handed in may be long: it must not hold up the others.
+        table, too_old = await asyncio.to_thread(self._begin_and_keep, id, client, wish)
+        for old in too_old:
             self._forget(old)
         live = self._live[id] = Live(table)
         self._drive(live)
-        self.later(self._rest_later(live))
+        asyncio.get_running_loop().call_later(_PATIENCE, self._rest_if_live, id)
         return id
 
-    async def _rest_later(self, live: Live) -> None:
-        """Put a table away that nobody came to look at."""
-        await asyncio.sleep(_PATIENCE)
-        self.rest(live)
+    def _rest_if_live(self, id: str) -> None:
+        if (live := self._live.get(id)) is not None:
+            self.rest(live)
+
+    def _begin_and_keep(self, id: str, client: str, wish: NewTable) -> tuple[Table, list[str]]:
+        """A new table, and the client's oldest ones, which make room for it."""
+        table = self._begin(id, client, wish)
+        self.store.add(id, client, table.name, table.as_json(time.monotonic()), self._summary(table))
+        return table, self.store.keep_newest(client, self.limits.tables)
 
     def _begin(self, id: str, client: str, wish: NewTable) -> Table:
         name, moves, start = wish.game, list(wish.moves), wish.position
@@ -145,10 +154,6 @@ class Hub:
         for page in live.pages:
             self.later(page({"type": "error", "request": None, "message": DELETED}))
 
-    def _add(self, table: Table) -> None:
-        told, summary = table.as_json(time.monotonic()), self._summary(table)
-        self.store.add(table.id, table.client, table.name, told, summary)
-
     def _save(self, table: Table) -> None:
         self.store.put(table.id, table.as_json(time.monotonic()), self._summary(table))
 
@@ -163,12 +168,15 @@ class Hub:
         return ["Human" if seat == HUMAN else self._title(table.name, seat) for seat in table.seats]
 
     def _title(self, game: str, agent: str) -> str:
-        try:
-            return self.offers.agent(game, agent).title
-        except BadInput:  # a run that is gone by now
-            return agent
+        if (game, agent) not in self._titles:
+            try:
+                self._titles[game, agent] = self.offers.agent(game, agent).title
+            except BadInput:  # a run that is gone by now
+                return agent
+        return self._titles[game, agent]
 
     async def close(self) -> None:
+        self._desk.shutdown(wait=False, cancel_futures=True)
         for task in [*self._tasks, *(live.driver for live in self._live.values() if live.driver)]:
             task.cancel()
 
@@ -179,8 +187,8 @@ class Hub:
         live.pages.add(page)
         live.changed.set()
         self._drive(live)
-        async with live.telling:
-            await page(await self._described(live))
+        async with live.lock:
+            await page(await self._at_desk(self._describe, live))
 
     def leave(self, live: Live, page: Send) -> None:
         """Stop telling it."""
@@ -195,14 +203,16 @@ class Hub:
 
     async def tell(self, live: Live) -> None:
         """Tell all pages of a table how it stands."""
-        async with live.telling:
-            if live.pages:
-                message = await self._described(live)
-                await asyncio.gather(*(page(message) for page in tuple(live.pages)))
-
-    async def _described(self, live: Live) -> dict[str, Any]:
         async with live.lock:
-            return await asyncio.to_thread(self._describe, live)
+            if live.pages:
+                await self._send(live, await self._at_desk(self._describe, live))
+
+    async def _send(self, live: Live, message: dict[str, Any]) -> None:
+        for page in tuple(live.pages):
+            await page(message)
+
+    async def _at_desk(self, work: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._desk, work, *arguments)
 
     def _describe(self, live: Live) -> dict[str, Any]:
         table, game = live.table, live.table.game
@@ -252,7 +262,7 @@ class Hub:
                 await self._change(live, lambda table, now: table.pause(kind == "pause", now))
             case Look():
                 async with live.lock:
-                    now = await asyncio.to_thread(live.table.position, message.ply, message.variation)
+                    now = await self._at_desk(live.table.position, message.ply, message.variation)
                 await page({"type": "position", "request": message.request, "now": now})
             case Analyse():
                 await self._analyse(live, page, message)
@@ -267,16 +277,18 @@ class Hub:
         async with live.lock:
             if self._live.get(live.table.id) is not live:
                 raise BadInput(DELETED)
-            await asyncio.to_thread(self._change_and_save, live.table, change)
-            live.trouble = None
-            live.thinking = self._is_agents_turn(live)
+            message = await self._at_desk(self._change_and_save, live, change)
+            await self._send(live, message)
         live.changed.set()
         self._drive(live)
-        await self.tell(live)
 
-    def _change_and_save(self, table: Table, change: Callable[[Table, float], None]) -> None:
-        change(table, time.monotonic())
-        self._save(table)
+    def _change_and_save(self, live: Live, change: Callable[[Table, float], None]) -> dict[str, Any]:
+        """Change a table and keep it; what is to be told of it."""
+        change(live.table, time.monotonic())
+        self._save(live.table)
+        live.trouble = None
+        live.thinking = self._is_agents_turn(live)
+        return self._describe(live)
 
     @staticmethod
     def _is_agents_turn(live: Live) -> bool:
@@ -287,7 +299,7 @@ class Hub:
     async def _analyse(self, live: Live, page: Send, message: Analyse) -> None:
         table = live.table
         async with live.lock:
-            state = await asyncio.to_thread(table.look, message.ply, message.variation)
+            state = await self._at_desk(table.look, message.ply, message.variation)
         if bool(table.game.over(state)):
             raise BadInput(f"the game is over there: {table.game.outcome_reason(state)}")
         offer = self.offers.agent(table.name, message.agent)
@@ -357,7 +369,7 @@ class Hub:
             async with live.lock:
                 flagged = table.flag(time.monotonic())
                 if flagged:
-                    await asyncio.to_thread(self._save, table)
+                    await self._at_desk(self._save, table)
             if flagged:
                 await self.tell(live)
         # The task is not done yet while it runs this, so that a table nobody looks at is put away by its own hand.
@@ -382,7 +394,7 @@ class Hub:
         state, agent = table.state, table.mover
         assert agent is not None
         try:
-            offer = await asyncio.to_thread(self.offers.agent, table.name, agent)
+            offer = await self._at_desk(self.offers.agent, table.name, agent)
         except BadInput as error:
             return await self._give_up(live, state, agent, str(error))
         if self.brains.get(table.game, offer.text).status != READY:
@@ -407,7 +419,9 @@ class Hub:
             # The same position, and not only the same number of moves: some may have been taken back and others made.
             if table.state is state and table.mover == agent and not table.paused:
                 action = answer.result()
-                await asyncio.to_thread(self._change_and_save, table, lambda table, now: table.play(action, now))
+                message = await self._at_desk(self._change_and_save, live, lambda table, now: table.play(action, now))
+                await self._send(live, message)
+                return None
             live.thinking = self._is_agents_turn(live)
         await self.tell(live)
         return None
