@@ -15,7 +15,7 @@ RUN := runs/connect_four
 .PHONY: help setup train test test-all test-external engines check bench clean
 
 # Programs that the external tests talk to, and the Debian packages that hold them. Debian puts games where PATH does not look.
-ENGINES := stockfish:stockfish fairy-stockfish:fairy-stockfish gtp-rhino:grhino chromium:chromium
+ENGINES := stockfish:stockfish fairy-stockfish:fairy-stockfish gtp-rhino:grhino chromium:chromium gnubg:gnubg
 GAMES_PATH := $(PATH):/usr/games:/usr/local/games
 
 help: ## list the targets

@@ -39,7 +39,7 @@ _DEPTHS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", nargs="+", default=list(GAMES))
+    parser.add_argument("--game", nargs="+", default=[name for name in GAMES if not GAMES[name].hidden])
     parser.add_argument("--positions", type=int, default=2000, help="of each game")
     parser.add_argument("--depth", type=int, help="plies of the searches; 1 to 4 by default, by game")
     arguments = parser.parse_args()

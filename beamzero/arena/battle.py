@@ -15,6 +15,7 @@ from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
+from beamzero.games.chance import settle_all
 from beamzero.games.game import keep_if
 from beamzero.players.player import FORFEIT, Player
 
@@ -53,6 +54,7 @@ class Battle:
     """Games that either player gave up instead of making a move."""
     cut: int = 0
     """Games that were not over after the longest that was allowed, and count as draws."""
+    pair_points: np.ndarray | None = None  # float64 [P, 2] as `pair_scores`: what it won, in the unit of the game
 
     @property
     def games(self) -> int:
@@ -102,7 +104,8 @@ def battle(
     if longest is not None and not random_plies < longest <= game.max_plies:
         raise BadInput(f"longest is {longest}, but must be {random_plies + 1} to {game.max_plies} plies")
     key = jax.random.key(seed)
-    distinct = first.deterministic and second.deterministic
+    # Dice make games differ, whoever plays.
+    distinct = first.deterministic and second.deterministic and not game.num_chance
     openings, opened_by = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
     pairs, plies = opened_by.shape
     if not pairs:
@@ -120,6 +123,8 @@ def battle(
     scores = np.where(forfeits[0], -1, np.where(forfeits[1], 1, scores))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
     pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
+    # Who gives up loses one.
+    points = np.where(forfeits.any(axis=0), np.sign(scores), scores * game.stake).reshape(2, -1).T
     return Battle(
         game=game.spec,
         agents=(first.name, second.name),
@@ -131,6 +136,7 @@ def battle(
         moves=np.concatenate([before, moves], axis=1),
         forfeits=(int(forfeits[0].sum()), int(forfeits[1].sum())),
         cut=int(cut.sum()),
+        pair_points=points if game.stake > 1 else None,
     )
 
 
@@ -166,7 +172,7 @@ def _play(
                 (first, second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
             )
         ]
-        states, action, forfeits = _step(game, states, turns, moves, forfeits)
+        states, action, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
         made.append(action)
     return states, _moves_made(made, total), np.asarray(forfeits)
 
@@ -186,13 +192,13 @@ def _whose_turn(game: Game, states: State, first_side: Array, forfeits: Array) -
 
 @functools.partial(jax.jit, static_argnums=0)
 def _step(
-    game: Game, states: State, turns: list[Array], moves: list[Array], forfeits: Array
+    game: Game, states: State, turns: list[Array], moves: list[Array], forfeits: Array, key: Array
 ) -> tuple[State, Array, Array]:
-    """The states after the moves; the moves, -1 where there was none; and who gave up, now or before."""
+    """The states after the moves and the dice; the moves, -1 where there was none; and who gave up, now or before."""
     action = jnp.where(turns[0], moves[0], moves[1])
     given_up = jnp.stack(turns) & (action == FORFEIT)[None]
     moved = (turns[0] | turns[1]) & (action != FORFEIT)
-    after = jax.vmap(game.step)(states, jnp.maximum(action, 0))
+    after = settle_all(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
     return jax.vmap(keep_if)(~moved, states, after), jnp.where(moved, action, -1), forfeits | given_up
 
 

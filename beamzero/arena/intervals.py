@@ -34,6 +34,13 @@ def score_interval(pair_scores: np.ndarray, seed: int = 0, resamples: int = 10_0
     return Interval(low, high)
 
 
+def mean_interval(pair_points: np.ndarray) -> Interval:
+    """95% interval of the mean of what was won, [P, 2] of any size: by the spread of the pairs' means (normal law)."""
+    means = np.asarray(pair_points, float).mean(axis=1)
+    reach = 1.96 * means.std(ddof=1) / np.sqrt(means.size) if means.size > 1 else np.inf
+    return Interval(float(means.mean() - reach), float(means.mean() + reach))
+
+
 def pair_means(pair_scores: np.ndarray) -> np.ndarray:
     """[P] the score of each opening pair; BadInput where `pair_scores` is not what this module's first lines say."""
     scores = np.asarray(pair_scores, dtype=float)

@@ -13,6 +13,7 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
+from beamzero.games.chance import settle_all
 from beamzero.search.simple import random_moves
 
 
@@ -56,9 +57,11 @@ def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[
     def body(ply: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
         states, moves = carry
         action = random_moves(game, states, jax.random.fold_in(key, ply))
-        return jax.vmap(game.step)(states, action), moves.at[:, ply].set(action)
+        after = settle_all(game, jax.vmap(game.step)(states, action), jax.random.fold_in(chance_key, ply))
+        return after, moves.at[:, ply].set(action)
 
     deal_key, key = jax.random.split(key)
+    chance_key = jax.random.fold_in(key, game.max_plies)
     states = jax.vmap(game.init)(jax.random.split(deal_key, count))
     none_yet = jnp.zeros((count, game.max_plies // 2), jnp.int32)
     states, moves = jax.lax.fori_loop(0, plies, body, (states, none_yet))

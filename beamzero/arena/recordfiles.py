@@ -10,6 +10,7 @@ from beamzero.arena.pgn import VARIANTS, read_pgn, write_pgn
 from beamzero.arena.records import GameRecord
 from beamzero.arena.transcripts import read_transcripts, write_transcript
 from beamzero.errors import BadInput
+from beamzero.games import make_game
 from beamzero.runs.files import check_writable, write_atomically, writing
 
 FORMATS = {
@@ -27,6 +28,11 @@ def check_format(path: Path, game: str, start: str | None = None) -> None:
         raise BadInput(f"{path}: PGN is for {' and '.join(VARIANTS)}; use .txt or .jsonl for {game}")
     if path.suffix == ".txt" and start is not None:
         raise BadInput(f"{path}: a line of moves cannot say from which position it begins; use .jsonl")
+    rules = make_game(game)
+    if rules.num_chance:
+        raise BadInput(f"{path}: games of {game} cannot be saved, for records do not keep what the dice showed")
+    if start is None and rules.hidden:
+        raise BadInput(f"{path}: games of {game} cannot be saved, for records do not keep how the cards were dealt")
     check_writable(path, "a file of games is")
 
 

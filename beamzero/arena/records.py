@@ -128,6 +128,8 @@ def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Fo
         game = make_game(record.game) if game is None else game
         if game.num_chance:
             raise BadInput(f"{game.name} has chance events, whose games cannot be followed yet")
+        if game.hidden and record.start is None:
+            raise BadInput(f"games of {game.name} cannot be followed: the record does not say how the cards were dealt")
         followed = Followed(record, game, [first_state(game, record.start)], [])
     except BadInput as error:
         raise BadInput(f"{prefix}{error}") from None

@@ -13,6 +13,7 @@ from jax import Array
 
 from beamzero.cli.timing import Row, seconds_of, seconds_to_compile
 from beamzero.games import GAMES, Game, State, make_game
+from beamzero.games.chance import settle
 from beamzero.search.cores import searches_at_once, side_by_side
 
 PEERS: dict[str, dict[str, str]] = {
@@ -22,6 +23,7 @@ PEERS: dict[str, dict[str, str]] = {
         "othello": "othello",
         "chess6x6": "gardner_chess",
         "chess": "chess",
+        "backgammon": "backgammon",
     },
     "pyspiel": {
         "tic_tac_toe": "tic_tac_toe",
@@ -31,6 +33,7 @@ PEERS: dict[str, dict[str, str]] = {
         "kalah": "mancala",  # of four seeds a house
         "kalah:seeds=4": "mancala",
         "chess": "chess",
+        "backgammon": "backgammon",  # whose steps are of two checkers
     },
 }
 """What each peer calls our games; the nearest thing to it where it has another of the kind."""
@@ -87,6 +90,7 @@ class Rules(NamedTuple):
 def our_rules(game: Game) -> Rules:
     def move(state: State, draw: Array) -> tuple[State, Array]:
         state = game.step(state, game.pick(state, draw))
+        state = settle(game, state, draw * 4096 % 1)  # the lower bits of the draw, for the dice
         return state, game.over(state)
 
     return Rules(game.init, move)
@@ -101,7 +105,8 @@ def pgx_rules(name: str) -> Rules:
         # As `Game.pick` finds a move.
         upto = jnp.cumsum(state.legal_action_mask.astype(jnp.int32))
         rank = jnp.minimum((draw * upto[-1].astype(jnp.float32)).astype(jnp.int32), upto[-1] - 1)
-        state = env.step(state, jnp.sum(upto <= rank, dtype=jnp.int32))
+        dice = jax.random.fold_in(jax.random.key(0), (draw * 2**24).astype(jnp.int32)) if name == "backgammon" else None
+        state = env.step(state, jnp.sum(upto <= rank, dtype=jnp.int32), dice)
         return state, state.terminated | state.truncated
 
     return Rules(env.init, move)
@@ -193,6 +198,8 @@ def pyspiel_play(name: str, moves: int = 2000) -> Play:
     def run() -> None:
         state = game.new_initial_state()
         for _ in range(moves):
+            while state.is_chance_node():
+                state.apply_action(draw.choice(state.legal_actions()))
             actions = state.legal_actions()
             state.apply_action(actions[int(draw.random() * len(actions))])
             if state.is_terminal():

@@ -72,6 +72,8 @@ def book_command(
 ) -> None:
     """Make an opening book by deep search or from self-play, which any agent plays from with book=FILE."""
     rules = make_game(game)
+    if rules.hidden:
+        raise BadInput(f"there are no books for {rules.name}: they go by the whole position, which it hides")
     if read is not None:
         if path is not None:
             raise BadInput("give --out to make a book or --read to read one, not both")

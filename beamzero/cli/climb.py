@@ -63,6 +63,8 @@ def exhaust_command(
     rules = make_game(game)
     if rules.num_chance:
         raise BadInput(f"{rules.name} has chance events, whose outcomes exhaust does not follow")
+    if rules.hidden:
+        raise BadInput(f"{rules.name} hides cards: any agent can lose; beamzero exploit says how much")
     player = make_player(agent, rules)
     with progress_bar("looking") as update:
         sides = [

@@ -64,6 +64,8 @@ def agents(json: AsJson = False) -> None:
         "alphazero:PATH,sims=N": "the same with a tree search of N simulations a move; also seconds=S",
         "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
         "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",
+        "clairvoyance:worlds=N": "a game of hidden cards such as bridge, dealt N times and solved with open cards",
+        "cfr:iterations=N": "a small game of hidden cards such as leduc_poker, solved by N iterations of CFR+",
         "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
         "human": "you, in beamzero play",
     }

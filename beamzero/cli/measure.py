@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.battle import Battle, battle
+from beamzero.arena.intervals import mean_interval
 from beamzero.arena.recordfiles import add_records, check_format
 from beamzero.arena.records import GameRecord, records_of
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
@@ -95,8 +96,17 @@ def battle_json(played: Battle) -> dict[str, Any]:
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
         "score": played.score, "interval": list(played.interval), "by_side": by_side,
         "forfeits": list(played.forfeits), "cut": played.cut, "openings": played.openings,
-        "random_plies": played.random_plies, "mean_plies": played.mean_plies,
+        "random_plies": played.random_plies, "mean_plies": played.mean_plies, **_points(played),
     }  # fmt: skip
+
+
+def _points(played: Battle) -> dict[str, Any]:
+    """What was won a game, where a win can be worth more or less."""
+    if played.pair_points is None:
+        return {}
+    interval = mean_interval(played.pair_points)
+    mean, unit = float(played.pair_points.mean()), make_game(played.game).unit
+    return {"unit": unit, "points": mean, "points_interval": list(interval)}
 
 
 def show_battle(played: Battle) -> None:
@@ -114,6 +124,9 @@ def show_battle(played: Battle) -> None:
     out.print(
         f"\n{agent} scores [bold]{played.score:.3f}[/bold] against {opponent}, 95% interval {low:.3f} to {high:.3f}"
     )
+    if won := _points(played):
+        mean, (low, high) = won["points"], won["points_interval"]
+        out.print(f"and wins [bold]{mean:+.3f}[/bold] {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}")
     out.print(
         f"{played.games} games of {played.game} from {played.openings} different openings"
         f" of {played.random_plies} random plies,"

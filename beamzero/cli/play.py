@@ -103,6 +103,11 @@ def default_agent(game: Game) -> tuple[str, str]:
     for run in list_runs(RUNS):
         if run.damaged is None and run.game == game.identity and run.algorithm in ALGORITHMS and run.iterations:
             return agent_text(run.algorithm, str(run.folder)), f" (the newest run in {RUNS})"
+    if game.hidden:
+        solvable = type(game).deals is not Game.deals
+        return ("cfr", " (the game is solved)") if solvable else ("clairvoyance", " (it guesses what is hidden)")
+    if game.num_chance:
+        return "expectiminimax:depth=2", f" (no trained agent for this game ships or is in {RUNS})"
     return f"lookahead:{affordable_depth(game)}", f" (no trained agent for this game ships or is in {RUNS})"
 
 
@@ -205,7 +210,10 @@ class Session:
         while not (over := bool(self.game.over(state))) and int(self.game.player(state)) == CHANCE:
             key, now = jax.random.split(key)
             outcome = jax.random.categorical(now, jnp.log(self.game.chance(state))).astype(jnp.int32)
+            thrown = self.game.outcome_name(state, int(outcome))
             state = self.game.resolve(state, outcome)
+            side = side_text(self.game, state, int(self.game.next_side(state)), in_colour(self.console), brief=True)
+            self.console.print(Text.assemble(side, f" rolls {thrown}"))
         self.turns.append(Turn(state, NOBODY if over else int(self.game.player(state))))
         self._changed = True
 
@@ -282,7 +290,8 @@ class Session:
         """Do what the person typed. A legal move goes before a command of the same name."""
         text = text.strip()
         try:
-            self.play(self.game.parse_action(self.state, text))
+            for action in self._read_moves(text):
+                self.play(action)
         except BadInput as error:
             word = text.lower()
             word = AFTER_THE_END.get(word, word) if self.over else word
@@ -293,6 +302,22 @@ class Session:
                 self._say("the game is over: new, undo, swap or quit")
             elif text:
                 self._say(f"{error}; help lists the commands")
+
+    def _read_moves(self, text: str) -> list[int]:
+        """The move that a text names; or several of one turn, where a side moves more than once: ``8/5 6/5``."""
+        words, side = text.split(), self.turns[-1].side
+        if len(words) < 2 or self.over:
+            return [self.game.parse_action(self.state, text)]
+        try:
+            return [self.game.parse_action(self.state, text)]
+        except BadInput:
+            state, actions = self.state, list[int]()
+            for word in words:
+                if bool(self.game.over(state)) or int(self.game.player(state)) != side:
+                    raise BadInput(f"{word!r} is one move too many: the turn is over before it") from None
+                actions.append(self.game.parse_action(state, word))
+                state = step(self.game, state, actions[-1])
+            return actions
 
     def _say(self, text: str) -> None:
         self.console.print(text, style="yellow", markup=False)
@@ -307,10 +332,9 @@ class Session:
         self.console.print(self._ending() if self.over else self._turn(), soft_wrap=True)
 
     def _seat(self) -> int:
-        """Who looks at the board: the person, or whichever of two people is to move, or moved last."""
-        if self.player is not None:
-            return self.side
-        return int(self.game.seat(self.turns[-2:][0].state if self.over else self.state))
+        """Who looks at the board: the hand with which a person is to move, or moved last."""
+        own = [turn.state for turn in self.turns if turn.side != NOBODY and self._is_person(turn.side)]
+        return int(self.game.seat(own[-1])) if own else self.side
 
     def _before(self) -> State | None:
         """The position before the last move, or before the first one where a side moved several times running."""
@@ -365,6 +389,8 @@ class Session:
             return self._say("there is no agent to ask here: start with --agent NAME instead of human")
         if not self.moves:
             return self._say("there is no move to look at yet")
+        if self.game.hidden and not self.over:
+            return self._say("a review would tell what the agent holds: finish the game first")
         states = [turn.state for turn in self.turns]
         actions = [self.game.parse_action(turn.state, turn.move) for turn in self.turns[:-1]]
         followed = Followed(GameRecord(self.game.spec, tuple(self.moves)), self.game, states, actions)

@@ -42,5 +42,7 @@ def make_engine(name: str, game: Game, agent: str, seed: int = 0) -> Callable[[S
     fitting = [known for known, protocol in PROTOCOLS.items() if protocol.fits(game)]
     if name not in fitting:
         raise BadInput(f"{game.spec} is not played by {name} (it is by: {', '.join(fitting)})")
+    if game.hidden:
+        raise BadInput(f"{game.name} hides cards, which {name} does not speak of")
     player = make_player(agent, game)
     return lambda send: PROTOCOLS[name].engine(make_thinker(player), agent, send, seed)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from beamzero.errors import BadInput
+from beamzero.games.backgammon import Backgammon
+from beamzero.games.bridge import Bridge
 from beamzero.games.checkers import Checkers
 from beamzero.games.chess import Chess, Chess6x6
 from beamzero.games.connect_four import ConnectFour
@@ -24,6 +26,7 @@ from beamzero.games.game import CHANCE, Game, State
 from beamzero.games.kalah import Kalah
 from beamzero.games.othello import Othello
 from beamzero.games.pgx_games import PGX_GAMES, find_pgx_game
+from beamzero.games.poker import KuhnPoker, LeducPoker
 from beamzero.games.tic_tac_toe import TicTacToe
 from beamzero.games.togyzkumalak import Togyzkumalak
 from beamzero.spec import field_types, parse, parse_options, unknown
@@ -31,7 +34,21 @@ from beamzero.spec import field_types, parse, parse_options, unknown
 __all__ = ["CHANCE", "GAMES", "Game", "State", "make_game"]
 
 GAMES: dict[str, type[Game]] = {
-    game.name: game for game in (TicTacToe, ConnectFour, Othello, Checkers, Kalah, Togyzkumalak, Chess6x6, Chess)
+    game.name: game
+    for game in (
+        TicTacToe,
+        ConnectFour,
+        Othello,
+        Checkers,
+        Kalah,
+        Togyzkumalak,
+        Chess6x6,
+        Chess,
+        Backgammon,
+        KuhnPoker,
+        LeducPoker,
+        Bridge,
+    )
 }
 """The games of this package, in the order in which `beamzero games` lists them."""
 

@@ -36,7 +36,8 @@ class Game(abc.ABC):
     - `pick` gives each legal action an equal share of [0, 1);
     - `step` never changes a finished game;
     - `score` lies in [-1, 1] and is 0 while the game runs;
-    - ``parse_action(state, action_name(state, action)) == action`` for every legal action.
+    - ``parse_action(state, action_name(state, action)) == action`` for every legal action;
+    - after a chance event someone has to choose, or the game is over: events that follow each other are one.
 
     `step` with an illegal action is undefined: callers choose from `legal`.
     """
@@ -50,8 +51,11 @@ class Game(abc.ABC):
     num_chance: int = 0
     """C: outcomes of a chance event; 0 where there is none."""
 
+    unit: ClassVar[str] = "points"
+    """What players count beside wins, where a win can be worth more or less; see `stake`."""
+
     hidden: ClassVar[bool] = False
-    """Whether a player sees only a part of the state: `observe`, `show` and `view` tell no more than a seat may know."""
+    """Whether a player sees only a part of the state: `observe`, `show` and `view` tell only what a seat may know."""
 
     @property
     @abc.abstractmethod
@@ -72,6 +76,11 @@ class Game(abc.ABC):
     @abc.abstractmethod
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of `observe`."""
+
+    @property
+    def stake(self) -> int:
+        """What a score of 1 is worth in the `unit` in which players count."""
+        return 1
 
     @property
     def identity(self) -> str:
@@ -97,9 +106,20 @@ class Game(abc.ABC):
     def init(self, key: Array) -> State:
         """The first state. The key deals the cards or draws the starter; most games ignore it."""
 
+    def deals(self) -> list[tuple[float, State]]:
+        """Every first state, on the host, and its probability; BadInput where there are too many to list them."""
+        raise BadInput(f"{self.name} does not list its deals")
+
     @abc.abstractmethod
     def player(self, state: State) -> Array:
         """int32 []: the side to move, 0 or 1, or CHANCE; meaningless once the game is over."""
+
+    def next_side(self, state: State) -> Array:
+        """int32 []: the side that chooses next, 0 or 1, also where chance decides before; a game with dice says so.
+
+        `observe` and `features` of a state where chance decides are from this side.
+        """
+        return self.player(state)
 
     def seat(self, state: State) -> Array:
         """int32 []: who holds the move where a side has several hands; the side to move by default."""
@@ -135,6 +155,10 @@ class Game(abc.ABC):
     def resolve(self, state: State, outcome: Array) -> State:
         """The state after a chance event came out as `outcome`."""
         raise NotImplementedError(f"{self.name} has no chance events")
+
+    def outcome_name(self, state: State, outcome: int) -> str:
+        """What players call the outcome of a chance event, such as 6-5 of two dice."""
+        return str(outcome)
 
     def determinize(self, state: State, seat: Array, key: Array) -> State:
         """A state that `seat` cannot tell from this one: what it does not know is dealt anew.
@@ -260,6 +284,14 @@ class Game(abc.ABC):
           the right of those below them. `gravity` is true where stones fall to the lowest free square.
         - ``sowing``: `houses`, two lists of counts, each side's from its own left; `stores`, two counts; `marked`, a
           list of [side, house] to point out.
+        - ``points``: `checkers`, two lists of counts on the points 1 to 24, each side's as it counts; `bar` and `off`,
+          two counts each; `dice`, those that are still to be played; `side`, whose they are.
+        - ``cards``: hands round a table, called N, E, S and W clockwise, and only what the seat may know of them.
+          `hands` says of each its cards, a list such as ["SA", "H7"], or how many it has where they are hidden; `voids`
+          the suits that it is known to be out of. `seat` is who looks, `to_play` whose turn it is (None at the end),
+          `dummy`, `declarer` and `defenders` who they are. `trick` and `last_trick` are lists of [hand, card] in the
+          order played; `won` are the tricks of the declarer's side and of the defenders; `contract` is a text such as
+          "3NT".
         - ``text``: `text`, as `show` gives it.
 
         Any kind may add `sides`, what players call the two, such as ["White", "Black"], which are then drawn in these

@@ -69,6 +69,7 @@ class _Played(NamedTuple):
 
     action: Array  # int32 [T, N] played there, or the outcome of the dice
     player: Array  # int32 [T, N]
+    next_side: Array  # int32 [T, N]
     choices: Array  # int32 [T, N] legal actions
     over: Array  # bool [T, N]
     score: Array  # float32 [T, N]
@@ -106,6 +107,7 @@ def _look(game: Game, state: State, key: Array) -> _Played:
     return _Played(
         action,
         game.player(state),
+        game.next_side(state),
         jnp.sum(legal, dtype=jnp.int32),
         game.over(state),
         game.score(state),
@@ -137,6 +139,18 @@ def _rules(game: Game, played: _Played, keys: Array) -> Iterator[str]:
     plies = np.cumsum(choosing, axis=0)
     for wrong, law in (
         (running & ~np.isin(played.player, sides), lambda at: f"player is {played.player[at]}, but must be 0 or 1"),
+        (
+            running & ~np.isin(played.next_side, (0, 1)),
+            lambda at: f"next_side is {played.next_side[at]}, but must say which side chooses after the chance event",
+        ),
+        (
+            choosing & (played.next_side != played.player),
+            lambda at: f"next_side is {played.next_side[at]}, but player {played.player[at]} is to move",
+        ),
+        (
+            running[1:] & (played.player[1:] == CHANCE) & (played.player[:-1] == CHANCE),
+            lambda at: "a chance event follows another: make one event of them",
+        ),
         (choosing & (played.choices == 0), lambda at: "legal allows no move, but the game is not over"),
         (
             choosing & (played.choices > game.max_moves),

@@ -7,6 +7,8 @@
 - ``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``: alpha-beta, deeper and deeper up to the
   limit, with likely moves first, a table of positions and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``,
   ``by=``;
+- ``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``: for games with dice, by
+  turns; ``rolls=5`` looks at so many rolls instead of all; ``weights=``, ``by=``;
 - ``mcts:sims=200``, ``mcts:seconds=1``: Monte Carlo tree search (UCT) by random games, without a net; also ``c=``;
 - ``alphazero:PATH,sims=200``, ``alphazero:PATH,seconds=1``: a trained agent with its search (PUCT); also ``c=``;
   ``alphazero:PATH``: one look at its policy;
@@ -15,7 +17,13 @@
 - ``probs:RUN,checkpoint=best``, ``alphazero:RUN,checkpoint=best``: another checkpoint of a run than the last.
 - ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
   move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
-- ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``.
+- ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``;
+- ``gnubg``, ``gnubg:plies=2``: GNU Backgammon, in battles and ratings; ``processes=``;
+- ``clairvoyance:worlds=40``: hidden cards are dealt so often and solved with open cards; the best on average;
+  ``solver=``: ``dds`` for bridge, ``alphabeta`` for endings of it, ``minimax`` for small games;
+- ``cfr:iterations=1000``: a small game of hidden cards, solved by CFR+ when the player is made.
+
+Where something is hidden, only those play that choose by what they may know: see `_sees_everything`.
 
 Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta:depth=6,book=connect_four.book``.
 """
@@ -27,10 +35,13 @@ from collections.abc import Callable, Mapping
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.book import with_book
-from beamzero.players.classic import make_alphabeta, make_minimax
+from beamzero.players.clairvoyant import make_clairvoyant
+from beamzero.players.classic import make_alphabeta, make_expectiminimax, make_minimax
 from beamzero.players.external import make_gtp, make_uci
+from beamzero.players.gnubg import make_gnubg
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.solved import make_cfr
 from beamzero.players.trained import load_trained
 from beamzero.players.trees import make_alphazero, make_mcts
 from beamzero.search.beam import BeamSearch
@@ -44,18 +55,39 @@ __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player"]
 
 def make_player(name: str, game: Game) -> Player:
     """The player that `name` names, for one game."""
-    if game.num_chance:
-        raise BadInput(f"{game.name} has chance events, which no agent can play yet")
     spec = parse(name)
     head = spec.head
     if head in _STEPS:
         spec = Spec("lookahead", (*spec.arguments, _STEPS[head]), spec.options)
     if spec.head not in AGENTS:
         raise unknown("agent", spec.head, [*AGENTS, *_STEPS])
+    if game.hidden and _sees_everything(spec):
+        raise BadInput(f"{name} would see what {game.name} hides (these do not: {', '.join(_FAIR)}, one look at a net)")
+    if game.num_chance and not _plays_dice(spec):
+        raise BadInput(f"{name} knows no dice, which {game.name} has (these do: {', '.join(_WITH_DICE)})")
     options = dict(spec.options)
     book = options.pop("book", None)
     player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
     return player if book is None else with_book(player, book)
+
+
+_FAIR = ("random", "cfr", "clairvoyance")
+"""Agents that choose by what the seat to move may know."""
+
+
+def _sees_everything(spec: Spec) -> bool:
+    """Whether an agent looks at the whole state, as all searches and books do; a net sees only what `observe` shows."""
+    one_look = spec.head in ("probs", "alphazero") and not spec.options.keys() & {"expand", "sims", "seconds"}
+    return not (one_look or spec.head in _FAIR) or "book" in spec.options
+
+
+_WITH_DICE = ("random", "expectiminimax", "mcts", "alphazero", "gnubg", "one look at a net")
+"""Agents that play where chance decides between the moves."""
+
+
+def _plays_dice(spec: Spec) -> bool:
+    one_look = spec.head == "probs" and "expand" not in spec.options
+    return (one_look or spec.head in _WITH_DICE) and "book" not in spec.options
 
 
 _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}
@@ -95,9 +127,13 @@ AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "lookahead": _lookahead,
     "minimax": make_minimax,
     "alphabeta": make_alphabeta,
+    "expectiminimax": make_expectiminimax,
     "mcts": make_mcts,
     "probs": _probs,
     "alphazero": make_alphazero,
     "uci": make_uci,
     "gtp": make_gtp,
+    "gnubg": make_gnubg,
+    "cfr": make_cfr,
+    "clairvoyance": make_clairvoyant,
 }

@@ -103,7 +103,8 @@ def analyse(
     else:
         result = player.think(batch_of_one(state), key)
         moves = list_moves(game, state, result, first=int(result.action[0]))
-        line = _follow(game, player, state, moves[0].action, key)
+        # What comes after depends on what the others hold, which a line would give away.
+        line = [moves[0].action] if game.hidden else _follow(game, player, state, moves[0].action, key)
     return Analysis(
         value=_number(result.value[0]),
         best=moves[0].move,

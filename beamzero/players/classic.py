@@ -9,6 +9,7 @@ import numpy as np
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.clocked import ClockedPlayer
+from beamzero.players.clocked_dice import ClockedDice
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.runs.tablefile import load_table
@@ -17,6 +18,8 @@ from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.cores import host_memory_bytes, searches_at_once
 from beamzero.search.endgame import endgame_table
 from beamzero.search.evaluator import Evaluator, zero_evaluator
+from beamzero.search.expectiminimax import MAX_DEPTH as MOST_TURNS
+from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.transpositions import ENTRY_BYTES
@@ -69,6 +72,24 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
     if limit.seconds is not None:
         return ClockedPlayer(name, game, search, evaluator, limit.seconds)
     return SearchPlayer(name, game, search, evaluator, on_host=True)
+
+
+def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
+    """``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``."""
+    kinds = {"depth": int, "nodes": int, "seconds": float, "rolls": int, "weights": str, "by": str}
+    argument, options = take(spec, name, "depth", kinds)
+    if not game.num_chance:
+        raise BadInput(f"{name}: {game.name} has no chance events: alphabeta is made for it")
+    limit = _limit(name, {"depth": argument, **options})
+    rolls = options.get("rolls", 0)
+    try:
+        search = Expectiminimax(limit.depth or MOST_TURNS, limit.nodes or Expectiminimax.nodes, rolls=rolls)
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None
+    evaluator = _evaluator(name, game, options)
+    if limit.seconds is not None:
+        return ClockedDice(name, game, search, evaluator, limit.seconds)
+    return SearchPlayer(name, game, search, evaluator, deterministic=not rolls, on_host=True)
 
 
 def _evaluator(name: str, game: Game, options: dict) -> Evaluator:

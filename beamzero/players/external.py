@@ -116,7 +116,7 @@ class ExternalPlayer(Player):
     command: str
     title: str
     """What it calls itself, with its version."""
-    settings: UciSettings | GtpSettings
+    settings: Any
     deterministic: bool
     pool: EnginePool = dataclasses.field(compare=False, repr=False)
     troubles: list[str] = dataclasses.field(default_factory=list, compare=False)
@@ -281,7 +281,7 @@ def make_uci(name: str, spec: Spec, game: Game) -> Player:
         options=(*told, *_assignments(name, options.get("set", ""))),
         variant=game.name,
     )
-    pool = EnginePool(lambda: UciProcess(command, settings), _processes(name, options))
+    pool = EnginePool(lambda: UciProcess(command, settings), processes_of(name, options))
     weakened = {"elo", "skill", "set"} & set(options)  # whatever else is set may make it play at random
     return UciPlayer(name, game, command, pool.title, settings, limits != ["seconds"] and not weakened, pool)
 
@@ -298,11 +298,12 @@ def make_gtp(name: str, spec: Spec, game: Game) -> Player:
         size=size if isinstance(size, int) else None,
         setup=tuple(part.strip() for part in options.get("set", "").split(";") if part.strip()),
     )
-    pool = EnginePool(lambda: GtpProcess(command, settings), _processes(name, options))
+    pool = EnginePool(lambda: GtpProcess(command, settings), processes_of(name, options))
     return GtpPlayer(name, game, command, pool.title, settings, not options.get("random", True), pool)
 
 
-def _processes(name: str, options: dict) -> int:
+def processes_of(name: str, options: dict) -> int:
+    """How many processes the options ask for."""
     processes = options.get("processes", 1)
     if not 1 <= processes <= _MOST_PROCESSES:
         raise BadInput(f"{name}: processes is {processes}, but must be 1 to {_MOST_PROCESSES}")

@@ -11,6 +11,7 @@ from jax import Array, lax
 from jax.tree_util import Partial
 
 from beamzero.games import CHANCE, Game, State
+from beamzero.games.chance import settle
 from beamzero.games.game import keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.search.evaluator import Evaluator, SearchResult, side_sign, zero_evaluator
@@ -59,9 +60,7 @@ def _random_step(game: Game, state: State, draw: Array) -> State:
     moved = game.step(state, game.pick(state, draw))
     if not game.num_chance:
         return moved
-    outcome = jnp.sum(jnp.cumsum(game.chance(state))[:-1] <= draw, dtype=jnp.int32)
-    thrown = (game.player(state) == CHANCE) & ~game.over(state)
-    return keep_if(thrown, game.resolve(state, outcome), moved)
+    return keep_if(game.player(state) == CHANCE, settle(game, state, draw), moved)
 
 
 def _uniform(mark: Array, seed: Array, ply: Array) -> Array:

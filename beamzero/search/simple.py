@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.games import Game, State
+from beamzero.games.chance import settle_all
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_best, choose_move, scores_of_moves
 
@@ -64,6 +65,15 @@ class Likeliest:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """A move drawn by the policy, asked once: for games where nobody must be able to tell what one will play."""
+
+    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+        result = Likeliest()(game, evaluator, states, key)
+        return result._replace(action=jax.random.categorical(key, jnp.log(result.policy)).astype(jnp.int32))
+
+
 def random_moves(game: Game, states: State, key: Array) -> Array:
     """int32 [B]: a legal move in each state, all equally likely."""
     batch = jax.tree.leaves(states)[0].shape[0]
@@ -87,4 +97,5 @@ def _random_ply(game: Game, states: State, key: Array) -> tuple[State, Array, Ar
     """The states after a random move, how many moves there were, and in how many positions."""
     running = ~jax.vmap(game.over)(states)
     count = jnp.where(running, jax.vmap(game.moves)(states)[1], 0)
-    return jax.vmap(game.step)(states, random_moves(game, states, key)), jnp.sum(count), jnp.sum(running)
+    after = jax.vmap(game.step)(states, random_moves(game, states, key))
+    return settle_all(game, after, jax.random.fold_in(key, 1)), jnp.sum(count), jnp.sum(running)

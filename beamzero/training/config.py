@@ -55,6 +55,8 @@ def _lanes(games: int) -> int:
 
 def default_opponents(game: Game) -> str:
     """Who an agent is rated against where nobody is named."""
+    if game.num_chance:
+        return "random expectiminimax:depth=1"
     return " ".join(["random", *(f"lookahead:{depth + 1}" for depth in range(affordable_depth(game)))])
 
 

@@ -48,7 +48,11 @@ class Order:
 
 def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     """A new run as ordered, with its algorithm and its seed."""
+    if game.hidden:
+        raise BadInput(f"{game.name} cannot be trained: the searches that agents learn from would see what it hides")
     name = choose_algorithm(order.recipe, order.algorithm)
+    if game.num_chance and name == "probs":
+        raise BadInput(f"{game.name} has chance events, which PROBS cannot learn yet: give --algo alphazero")
     if order.recipe is not None and make_game(order.recipe.game) != game:
         raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
     settings = settle(make_settings(order.recipe, order.changes, name), game)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from beamzero.games import Game, State
+from beamzero.games.chance import settle_all
 from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
@@ -129,7 +130,9 @@ def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
     plies = jax.random.randint(count_key, (jax.tree.leaves(states)[0].shape[0],), 0, most + 1, jnp.int32)
 
     def move(ply: Array, states: State) -> State:
-        moved = jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(move_key, ply)))
+        now = jax.random.fold_in(move_key, ply)
+        moved = jax.vmap(game.step)(states, random_moves(game, states, now))
+        moved = settle_all(game, moved, jax.random.fold_in(now, 1))
         stay = (ply >= plies) | jax.vmap(game.over)(moved)
         return jax.vmap(keep_if)(stay, states, moved)
 
@@ -151,8 +154,9 @@ def _play_turn(
         return jnp.where(greedy, best, drawn)
 
     found = search.teach(game, evaluator, now, search_key, pick)
+    after = settle_all(game, found.after, jax.random.fold_in(draw_key, 1))
     games = games._replace(
-        now=found.after,
+        now=after,
         states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
         policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
         value=games.value.at[turn].set(found.value),
@@ -160,4 +164,4 @@ def _play_turn(
         turn=turn + 1,
         evaluations=found.evaluations,
     )
-    return games, jnp.sum(jax.vmap(game.over)(found.after), dtype=jnp.int32)
+    return games, jnp.sum(jax.vmap(game.over)(after), dtype=jnp.int32)

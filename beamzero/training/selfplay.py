@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from beamzero.games import Game, State
+from beamzero.games.chance import settle_all
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, side_sign
 from beamzero.search.packing import apply_packed
@@ -47,6 +48,7 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
     """Play the games in lockstep; finished ones cost nothing more."""
     start_key, play_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, settings.games))
+    chance_key = jax.random.fold_in(play_key, settings.max_turns)
     history = jax.tree.map(lambda x: jnp.zeros((settings.max_turns, *x.shape), x.dtype), states)
     played = jnp.zeros((settings.max_turns, settings.games), jnp.bool_)
 
@@ -59,7 +61,8 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
         running = ~jax.vmap(game.over)(states)
         history = jax.tree.map(lambda h, s: h.at[turn].set(s), history, states)
         action = choose_action(game, settings, evaluator, states, running, turn, jax.random.fold_in(play_key, turn))
-        return turn + 1, jax.vmap(game.step)(states, action), history, played.at[turn].set(running)
+        after = settle_all(game, jax.vmap(game.step)(states, action), jax.random.fold_in(chance_key, turn))
+        return turn + 1, after, history, played.at[turn].set(running)
 
     _, final, history, played = lax.while_loop(go_on, body, (jnp.int32(0), states, history, played))
     signs = jax.vmap(functools.partial(side_sign, game))(history)

@@ -102,6 +102,9 @@ class Dice(Nim):
     def player(self, state):
         return jnp.where(state.heap == 0, CHANCE, state.ply % 2)
 
+    def next_side(self, state):
+        return state.ply % 2
+
     def over(self, state):
         return (state.heap == 0) & (state.ply > 0)
 
@@ -291,6 +294,22 @@ BROKEN = [
         "outcome_reason says 'nobody wins' of a drawn game, but must have the word draw in it (",
         score=lambda self, state: jnp.float32(0),
         outcome_reason=lambda self, state: "nobody wins",
+    ),
+    # dice
+    case(
+        Dice,
+        "next_side is -1, but must say which side chooses after the chance event (at the start)",
+        next_side=Game.next_side,
+    ),
+    case(
+        Dice,
+        "next_side is 1, but player 0 is to move (after ",
+        next_side=lambda self, state: jnp.where(state.heap == 0, 0, 1 - state.ply % 2),
+    ),
+    case(
+        Dice,
+        "a chance event follows another: make one event of them (",
+        resolve=lambda self, state, outcome: NimState(jnp.where(outcome == 0, 0, outcome + 4), state.ply),
     ),
     # symmetries
     case(

@@ -57,7 +57,7 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--minutes", "1", "--iterations", "1"], "give --minutes or --iterations, not both"),
     # games
     (["train", "conect_four", "--run", "new"], "unknown game 'conect_four'; did you mean connect_four? (there are: "),
-    (["battle", "chess9", "random", "random"], "unknown game 'chess9'; did you mean chess? (there are: checkers, "),
+    (["battle", "chess9", "random", "random"], "unknown game 'chess9'; did you mean chess? (there are: "),
     (["battle", "", "random", "random"], "unknown game ''"),
     (["perft", "connect_four:rows=x", "2"], "rows is 'x', but must be a whole number"),
     (["perft", "connect_four:rows=0", "2"], "rows is 0"),

@@ -27,6 +27,10 @@ SPECS = [
     "togyzkumalak:max_plies=160",
     "chess6x6:max_plies=120",
     "chess:max_plies=120",
+    "backgammon:max_plies=120",
+    "kuhn_poker",
+    "leduc_poker",
+    "bridge",
 ]
 """Every game of `GAMES`, some on several boards, none so long that its states would not fit into memory.
 

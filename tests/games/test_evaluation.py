@@ -16,8 +16,12 @@ from beamzero.search.features import hand_made_weights
 from tests.games.play import SPECS as ALL_SPECS
 from tests.games.play import at, facts, play, sample_states
 
-SPECS = [spec for spec in ALL_SPECS if spec not in ("connect_four:rows=9,columns=4", "othello:size=6")]
-"""Sizes between others tell nothing new here."""
+SPECS = [
+    spec
+    for spec in ALL_SPECS
+    if spec not in ("connect_four:rows=9,columns=4", "othello:size=6") and not make_game(spec).hidden
+]
+"""Sizes between others tell nothing new here; searches by evaluation would see what a game hides."""
 
 WITHOUT_MEMORY = [spec for spec in SPECS if not spec.startswith("chess")]
 """Games whose past does not count, so that a position is no more than what stands on the board."""
@@ -132,7 +136,8 @@ def test_what_can_follow_from_states_with_the_same_key_is_the_same(game):
 
     first = first_with_same_key(told(game).hash)
     again = np.flatnonzero(first != np.arange(len(first)))[:200]
-    assert len(again) > 10, "or this says nothing"
+    # Dice seldom lead to the same position twice.
+    assert len(again) > (0 if game.num_chance else 10), "or this says nothing"
     assert len(np.unique(first)) > 200, "keys differ"
     states = at(play(game).states, *places(game))
     count = play(game).facts.count[places(game)]

@@ -1,0 +1,331 @@
+"""Expectiminimax: minimax where chance has a say, as a depth-first search of one position.
+
+A turn is all that a side does between two chance events, however many moves that is; the depth counts turns. Where it
+is used up, the state in which chance would decide next is evaluated as it is, for the side that chooses after it.
+
+Every value is one for side 0, in [-1, 1]: side 0 takes the highest, side 1 the lowest, chance the mean. A node is
+expanded by making all its children at once, and those whose value is known then and there are done with; the others are
+searched one after the other. Nothing is searched that cannot matter:
+
+- a side leaves out what the other side would not allow (alpha-beta);
+- at a chance event, once the outcomes that are left could not bring the mean back into the window even if all of them
+  were won or lost outright (Star1, Ballard 1983).
+
+The moves of a turn can be made in any order, so that the same position is met many times: a table remembers the exact
+values of positions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from beamzero.errors import BadInput
+from beamzero.games import CHANCE, Game, State
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move
+
+LOW, HIGH = np.float32(-1), np.float32(1)
+"""What values lie between."""
+
+MAX_DEPTH = 8
+_LONGEST_TURN = 6
+"""Moves of one turn, at most, that are followed; what is longer is evaluated where it stands."""
+
+_OUTSIDE, _MARGIN = np.float32(2), np.float32(1e-6)
+UNLIMITED = 2**31 - 1
+
+
+class Frame(NamedTuple):
+    """A node that is being searched; [R, ...] the path from the root to it."""
+
+    kids: State  # [W, ...] its children
+    values: Array  # float32 [W] what is known of them, for side 0
+    todo: Array  # bool [W] those that are still to be searched
+    odds: Array  # float32 [W] of the outcomes, where chance decides
+    sign: Array  # float32 [] 1 where side 0 chooses, -1 where side 1 does, 0 where chance does
+    best: Array  # float32 [] the best value so far; where chance decides, the sum over what is known
+    rest: Array  # float32 [] the odds of what is not known yet
+    low: Array  # float32 [] what is not above this does not matter
+    high: Array  # float32 [] nor what is not below this
+    turns: Array  # int32 [] still to be searched
+    slot: Array  # int32 [] the child that is being searched
+    key: Array  # uint32 [2] of the position
+
+
+class Progress(NamedTuple):
+    """A search of one position."""
+
+    frames: Frame  # [R, ...]
+    row: Array  # int32 [] of the current node; -1: the search is finished
+    table: Array  # uint32 [T, 4] two words of a key, the turns left, the bits of the exact value
+    nodes: Array  # int32 [] positions made
+    expanded: Array  # int32 [] nodes whose children were made
+
+
+@dataclasses.dataclass(frozen=True)
+class Expectiminimax:
+    """Search a position some turns deep."""
+
+    depth: int = 2
+    """Turns: with 1 it looks at the end of its own, with 2 at that of each answer to each roll."""
+    nodes: int = UNLIMITED
+    """Positions after which a search is given up, and what one turn less says counts; the first is always searched."""
+    prune: bool = True
+    """Leave out what cannot matter."""
+    rolls: int = 0
+    """So many outcomes of each chance event, drawn by their odds without repeating one; 0 for all of them."""
+    entries: int = 2**14
+    """Places in the table of positions, a power of two; 0 for no table."""
+    every_move: bool = False
+    """Find out exactly what each move is worth, not only the best one."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.depth <= MAX_DEPTH:
+            raise BadInput(f"depth is {self.depth}, but must be 1 to {MAX_DEPTH} turns")
+        if not 1 <= self.nodes <= UNLIMITED:
+            raise BadInput(f"nodes is {self.nodes}, but must be 1 or more")
+        if self.rolls < 0:
+            raise BadInput(f"rolls is {self.rolls}, but must be 0 for all, or more")
+        if self.entries & (self.entries - 1) or not 0 <= self.entries <= 2**28:
+            raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
+
+    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+        """Search a batch, one position after the other."""
+        seeds = jax.random.bits(key, (jax.tree.leaves(states)[0].shape[0],), jnp.uint32)
+        _, (values, nodes) = lax.scan(
+            lambda _, given: (None, self.values(game, evaluator, *given)), None, (states, seeds)
+        )
+        moves, _, listed = listed_moves(game, states)
+        sign = jax.vmap(lambda state: _sign(game.player(state)))(states)
+        own = jnp.where(listed, sign[:, None] * values[:, : game.max_moves], -jnp.inf)
+        return choose_move(game, RootMoves(moves, listed, own, jnp.zeros(listed.shape, jnp.bool_)), nodes, key)
+
+    def values(self, game: Game, evaluator: Evaluator, state: State, seed: Array) -> tuple[Array, Array]:
+        """float32 [W]: what each move of one position is worth to side 0, by the slots of `Game.moves`; and the nodes.
+
+        With a limit of nodes, by the deepest search that came to its end.
+        """
+        if self.nodes == UNLIMITED:
+            done = self._run(game, evaluator, state, seed, jnp.int32(self.depth), jnp.int32(0))
+            return done.frames.values[0], done.nodes
+        done = self._run(game, evaluator, state, seed, jnp.int32(1), jnp.int32(0))
+
+        def deeper(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            depth, found, nodes = carry
+            done = self._run(game, evaluator, state, seed, depth, nodes)
+            return depth + 1, jnp.where(done.row < 0, done.frames.values[0], found), done.nodes
+
+        def goes_on(carry: tuple[Array, Array, Array]) -> Array:
+            return (carry[0] <= self.depth) & (carry[2] < self.nodes)
+
+        return lax.while_loop(goes_on, deeper, (jnp.int32(2), done.frames.values[0], done.nodes))[1:]
+
+    def _run(self, game: Game, evaluator: Evaluator, state: State, seed: Array, depth: Array, nodes: Array) -> Progress:
+        """A whole search; given up where the limit of nodes is reached, unless it is the first."""
+        return lax.while_loop(
+            lambda now: (now.row >= 0) & ((now.nodes < self.nodes) | (depth == 1)),
+            functools.partial(self.advance, game, evaluator, seed),
+            self.start(game, evaluator, state, seed, depth, nodes),
+        )
+
+    # --- one step at a time ----------------------------------------------------------------------------------------
+
+    def start(self, game: Game, evaluator: Evaluator, root: State, seed: Array, depth: Array, nodes: Array) -> Progress:
+        """A search of a position in which someone has to choose, after `nodes` were made by others."""
+        rows = self.depth * (_LONGEST_TURN + 1)
+        table = jnp.zeros((max(1, self.entries), 4), jnp.uint32)
+        first, made = self._expand(game, evaluator, seed, root, game.hash(root), depth, -_OUTSIDE, _OUTSIDE)
+        frames = jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype).at[0].set(x), first)
+        return Progress(frames, jnp.int32(0), table, nodes + made, jnp.int32(1))
+
+    def advance(self, game: Game, evaluator: Evaluator, seed: Array, now: Progress) -> Progress:
+        """Expand the next child of the current node, or take its value from the table; or tell the node above.
+
+        One frame is written, and only that is chosen between: what is large would be copied.
+        """
+        frame = jax.tree.map(lambda x: x[now.row], now.frames)
+        goes_on = jnp.any(frame.todo) & ~(self.prune & (now.row > 0) & _is_cut(frame))
+        slot = jnp.where(goes_on, _likeliest(frame), frame.slot).astype(jnp.int32)
+        child = jax.tree.map(lambda x: x[slot], frame.kids)
+        turns = frame.turns - (game.player(child) == CHANCE).astype(jnp.int32)
+        key = game.hash(child)
+        known, remembered = self._recall(now.table, key, turns)
+        known &= goes_on
+        value = jnp.where(known, remembered, _result(frame))
+        written, made = lax.cond(
+            goes_on & ~known,
+            lambda: self._child(game, evaluator, seed, now, frame, slot, child, key, turns),
+            lambda: (self._told(now, known, slot, value), jnp.int32(0)),
+        )
+        table = self._remember(now.table, frame, value, ~goes_on)
+        here = now.frames._replace(
+            todo=now.frames.todo.at[now.row, slot].set(False),
+            slot=now.frames.slot.at[now.row].set(slot),
+        )
+        row = now.row + jnp.where(known, 0, jnp.where(goes_on, 1, -1)).astype(jnp.int32)
+        frames = jax.tree.map(lambda x, new: x.at[jnp.maximum(row, 0)].set(new), here, written)
+        return Progress(frames, row, table, now.nodes + made, now.expanded + (made > 0).astype(jnp.int32))
+
+    def _child(
+        self, game: Game, evaluator: Evaluator, seed: Array, now: Progress, frame: Frame, slot: Array,
+        child: State, key: Array, turns: Array,
+    ) -> tuple[Frame, Array]:  # fmt: skip
+        """The node below, and how many children it has."""
+        low, high = self._window(frame, slot, now.row == 0)
+        room = now.frames.turns.shape[0] - 2 - now.row
+        return self._expand(game, evaluator, seed, child, key, turns, low, high, room)
+
+    def _told(self, now: Progress, known: Array, slot: Array, value: Array) -> Frame:
+        """The current node, told what its child in `slot` is worth; or, with nothing `known`, the one above it.
+
+        The root itself where there is none above.
+        """
+        node = jax.tree.map(lambda x: x[jnp.where(known, now.row, jnp.maximum(now.row - 1, 0))], now.frames)
+        node = node._replace(todo=node.todo & ~(known & (jnp.arange(node.todo.shape[0]) == slot)))
+        told = _give(node, jnp.where(known, slot, node.slot), value)
+        return jax.tree.map(lambda new, old: jnp.where(known | (now.row > 0), new, old), told, node)
+
+    def _window(self, frame: Frame, slot: Array, is_root: Array) -> tuple[Array, Array]:
+        """Between which values a child has to be known exactly."""
+        if not self.prune:
+            return jnp.float32(-_OUTSIDE), jnp.float32(_OUTSIDE)
+        odds, chosen = frame.odds[slot], frame.sign != 0
+        others = frame.rest - odds
+        # Of chance: the others can bring the mean up to, or down to, this much.
+        by_chance = (frame.low - frame.best - others * HIGH) / odds, (frame.high - frame.best - others * LOW) / odds
+        low = jnp.where(frame.sign > 0, jnp.maximum(frame.low, frame.best), frame.low)
+        high = jnp.where(frame.sign < 0, jnp.minimum(frame.high, frame.best), frame.high)
+        low, high = jnp.where(chosen, low, by_chance[0]), jnp.where(chosen, high, by_chance[1])
+        if self.every_move:
+            return jnp.where(is_root, -_OUTSIDE, low), jnp.where(is_root, _OUTSIDE, high)
+        # Moves that are as good as the best must be known to be so.
+        margin = jnp.where(is_root, _MARGIN, np.float32(0))
+        return low - margin, high + margin
+
+    def _remember(self, table: Array, frame: Frame, value: Array, finished: Array) -> Array:
+        """The table with the value of a node that is finished, if that is exact."""
+        if not self.entries:
+            return table
+        exact = finished & (frame.low < value) & (value < frame.high) & ~jnp.any(frame.todo)
+        place = _place(frame.key, frame.turns, self.entries)
+        bits = lax.bitcast_convert_type(value, jnp.uint32)
+        entry = jnp.stack([frame.key[0], frame.key[1], frame.turns.astype(jnp.uint32), bits])
+        return table.at[place].set(jnp.where(exact, entry, table[place]))
+
+    def _recall(self, table: Array, key: Array, turns: Array) -> tuple[Array, Array]:
+        """bool [], float32 []: whether the table knows a position, and its value."""
+        if not self.entries:
+            return jnp.bool_(False), jnp.float32(0)
+        entry = table[_place(key, turns, self.entries)]
+        same = jnp.all(entry[:2] == key) & (entry[2] == turns.astype(jnp.uint32))
+        return same, lax.bitcast_convert_type(entry[3], jnp.float32)
+
+    # --- nodes -----------------------------------------------------------------------------------------------------
+
+    def _expand(
+        self, game: Game, evaluator: Evaluator, seed: Array, state: State, key: Array, turns: Array,
+        low: Array | np.float32, high: Array | np.float32, room: Array | int = 1,
+    ) -> tuple[Frame, Array]:  # fmt: skip
+        """A node with all its children, and how many there are. Without `room` below it, all children are evaluated."""
+        at_chance = game.player(state) == CHANCE
+        kids, listed, odds = lax.cond(
+            at_chance,
+            lambda: self._outcomes(game, state, key, seed),
+            lambda: _moves(game, state),
+        )
+        over = jax.vmap(game.over)(kids)
+        waits = jax.vmap(game.player)(kids) == CHANCE
+        leaf = (waits & (turns <= 1)) | (room <= 0)
+        sides = _sign(jax.vmap(game.next_side)(kids))
+        guessed = sides * jnp.clip(evaluator.value(kids), LOW, HIGH)
+        values = jnp.where(over, jax.vmap(game.score)(kids), guessed)
+        known = over | leaf
+        sign = jnp.where(at_chance, 0.0, _sign(game.player(state))).astype(jnp.float32)
+        done = listed & known
+        by_choice = jnp.where(done, sign * values, -_OUTSIDE).max() * sign
+        frame = Frame(
+            kids=kids, values=values, todo=listed & ~known, odds=odds, sign=sign,
+            best=jnp.where(at_chance, jnp.sum(jnp.where(done, odds * values, 0.0)), by_choice),
+            rest=jnp.sum(jnp.where(listed & ~known, odds, 0.0)),
+            low=jnp.float32(low), high=jnp.float32(high), turns=turns, slot=jnp.int32(0), key=key,
+        )  # fmt: skip
+        return frame, jnp.sum(listed, dtype=jnp.int32)
+
+    def _outcomes(self, game: Game, state: State, key: Array, seed: Array) -> tuple[State, Array, Array]:
+        """The states after each outcome of a chance event, which of them are looked at, and their odds."""
+        odds = game.chance(state)
+        if 0 < self.rolls < game.num_chance:
+            # The highest of log odds plus Gumbel noise are a sample without repetition; the same one at the same place.
+            here = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), key[0]), key[1])
+            marks = jnp.log(odds) + jax.random.gumbel(here, odds.shape)
+            chosen = marks >= jnp.sort(marks)[-self.rolls]
+            odds = jnp.where(chosen, odds, 0.0)
+            odds = odds / jnp.sum(odds)
+        kids = jax.vmap(lambda outcome: game.resolve(state, outcome))(jnp.arange(game.num_chance, dtype=jnp.int32))
+        return _widen(game, (kids, odds > 0, odds))
+
+
+def _sign(player: Array) -> Array:
+    """float32: 1 for side 0, -1 for side 1."""
+    return (1 - 2 * player).astype(jnp.float32)
+
+
+def _place(key: Array, turns: Array, entries: int) -> Array:
+    return ((key[0] ^ turns.astype(jnp.uint32) * np.uint32(0x9E3779B9)) & np.uint32(entries - 1)).astype(jnp.int32)
+
+
+def _moves(game: Game, state: State) -> tuple[State, Array, Array]:
+    moves, count = game.moves(state)
+    kids = jax.vmap(lambda action: game.step(state, action))(moves)
+    return _widen(game, (kids, jnp.arange(game.max_moves) < count, jnp.ones(game.max_moves, jnp.float32)))
+
+
+def _widen(game: Game, tree: Any) -> Any:
+    """Rows of children padded to the width of a node, with copies of the first."""
+    width = max(game.max_moves, game.num_chance)
+    kids, listed, odds = tree
+
+    def pad(x: Array) -> Array:
+        return jnp.concatenate([x, jnp.broadcast_to(x[:1], (width - x.shape[0], *x.shape[1:]))])
+
+    empty = (0, width - listed.shape[0])
+    return jax.tree.map(pad, kids), jnp.pad(listed, empty), jnp.pad(odds, empty)
+
+
+def _likeliest(frame: Frame) -> Array:
+    """The child to search next: the one that the evaluation likes best, or the likeliest outcome."""
+    promise = jnp.where(frame.sign == 0, frame.odds, frame.sign * frame.values)
+    return jnp.argmax(jnp.where(frame.todo, promise, -_OUTSIDE))
+
+
+def _is_cut(frame: Frame) -> Array:
+    """bool []: whether nothing that is left can bring the value back into the window."""
+    by_chance = (frame.best + frame.rest * HIGH <= frame.low) | (frame.best + frame.rest * LOW >= frame.high)
+    by_choice = jnp.where(frame.sign > 0, frame.best >= frame.high, frame.best <= frame.low)
+    return jnp.where(frame.sign == 0, by_chance, by_choice)
+
+
+def _result(frame: Frame) -> Array:
+    """The value of a node; outside its window a bound: what it is at most below it, at least above it."""
+    highest = frame.best + frame.rest * HIGH
+    by_chance = jnp.where(highest <= frame.low, highest, frame.best + frame.rest * LOW)
+    return jnp.where(frame.sign == 0, by_chance, frame.best)
+
+
+def _give(parent: Frame, slot: Array, value: Array) -> Frame:
+    """A node that has been told what one of its children is worth."""
+    odds = parent.odds[slot]
+    chosen = jnp.where(parent.sign > 0, jnp.maximum(parent.best, value), jnp.minimum(parent.best, value))
+    at_chance = parent.sign == 0
+    return parent._replace(
+        values=parent.values.at[slot].set(value),
+        best=jnp.where(at_chance, parent.best + odds * value, chosen),
+        rest=jnp.where(at_chance, parent.rest - odds, parent.rest),
+    )

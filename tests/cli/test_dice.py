@@ -1,0 +1,93 @@
+"""Backgammon at the command line: battles by points, whole turns at the keyboard, and who knows no dice."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from beamzero.cli import main
+from beamzero.cli.play import Session, default_agent
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.players import make_player
+
+GAME = make_game("backgammon")
+ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"
+
+
+def test_a_battle_tells_points_and_they_agree_with_the_wins(capsys):
+    assert main(["battle", "backgammon", "expectiminimax:depth=1", "random", "--games", "10", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    low, high = found["points_interval"]
+    assert found["wins"] >= 8 and found["unit"] == "points"
+    assert found["wins"] - 3 * found["losses"] <= 10 * found["points"] <= 3 * found["wins"] - found["losses"]
+    assert low <= found["points"] <= high
+
+
+def test_games_without_points_tell_none(capsys):
+    assert main(["battle", "tic_tac_toe", "random", "random", "--games", "4", "--json"]) == 0
+    assert "points" not in json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("agent", "game", "why"),
+    [
+        ("alphabeta:depth=2", "backgammon", "knows no dice, which backgammon has"),
+        ("lookahead:1", "backgammon", "knows no dice, which backgammon has"),
+        ("expectiminimax:depth=2", "kalah", "kalah has no chance events: alphabeta is made for it"),
+        ("expectiminimax:depth=9", "backgammon", "depth is 9, but must be 1 to 8 turns"),
+        ("expectiminimax:2,rolls=-1", "backgammon", "rolls is -1"),
+        ("expectiminimax", "backgammon", "a search needs a limit"),
+    ],
+)
+def test_who_cannot_play_says_why_in_one_line(agent, game, why):
+    with pytest.raises(BadInput, match=why) as caught:
+        make_player(agent, make_game(game))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_person_types_a_whole_turn_and_hears_what_is_rolled():
+    lines = iter(["8/5 6/5 6/5", "8/5 8/5", "8/5 6/5"])
+    shown = io.StringIO()
+    session = Session(GAME, None, Console(file=shown, width=100), lambda prompt: next(lines), position=ROLL)
+    for _ in range(2):
+        session.obey(session.ask(""))
+        assert session.moves == [], "nothing is played of a turn that cannot be"
+    session.obey(session.ask(""))
+    assert session.moves == ["8/5", "6/5"] and session.turns[-1].side == 1
+    said = shown.getvalue()
+    assert "one move too many" in said and "is not a legal move here" in said and "rolls " in said
+
+
+def test_without_a_trained_agent_one_that_knows_dice_plays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert default_agent(GAME)[0] == "expectiminimax:depth=2"
+
+
+def test_the_clock_ends_a_search_and_the_first_turn_is_always_searched(capsys):
+    assert main(["analyse", "backgammon", "expectiminimax:seconds=0.01", "--position", ROLL, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {found["best"], found["line"][1]} == {"8/5", "6/5"}
+    assert len(found["moves"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (
+            ["battle", "backgammon", "random", "random", "--save", "games.jsonl"],
+            "records do not keep what the dice showed",
+        ),
+        (["train", "backgammon", "--algo", "probs", "--run", "run"], "which PROBS cannot learn yet"),
+        (["serve", "--game", "backgammon"], "has chance events, which the page cannot show yet"),
+    ],
+)
+def test_what_dice_are_not_made_for_yet_gets_one_line_and_writes_nothing(arguments, why, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert why in said and len(said.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
