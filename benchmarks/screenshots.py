@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "screenshots"
 MOST_BYTES = 200_000
 LONG = 120_000  # milliseconds: agents are compiled first
-GAMES = ["connect_four", "chess", "kalah", "othello", "togyzkumalak", "tic_tac_toe"]
+GAMES = ["connect_four", "chess", "kalah", "othello", "togyzkumalak", "tic_tac_toe", "backgammon"]
 
 
 def main() -> None:
@@ -143,6 +143,13 @@ def othello(page: Page) -> None:
     analyse(page, "alphabeta:seconds=0.2")
 
 
+def backgammon(page: Page) -> None:
+    """A checker picked up, with the analysis of the roll."""
+    position = "XGID=a-B-BBCB-A--cB-a-c-db---A-:0:0:1:64"
+    sit_down(page, "backgammon", ["human", "expectiminimax:depth=1"], "", position=position)
+    analyse(page, "expectiminimax:depth=2")
+
+
 def runs(page: Page) -> None:
     page.goto("/runs")
     page.get_by_test_id("chart-elo").wait_for()
@@ -157,6 +164,7 @@ PICTURES: dict[str, tuple[Callable[[Page], None], dict[str, Any]]] = {
     "chess": (chess, {"color_scheme": "dark"}),
     "kalah": (kalah, {}),
     "othello": (othello, {}),
+    "backgammon": (backgammon, {}),
     "runs": (runs, {}),
     "phone": (phone, {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True}),
 }

@@ -15,7 +15,7 @@ from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.chance import settle_all
+from beamzero.games.chance import NOTHING, throw_all
 from beamzero.games.game import keep_if
 from beamzero.players.player import FORFEIT, Player
 
@@ -54,6 +54,10 @@ class Battle:
     """Games that either player gave up instead of making a move."""
     cut: int = 0
     """Games that were not over after the longest that was allowed, and count as draws."""
+    outcomes: np.ndarray | None = None
+    """int32 [2P, T]: what chance decided after each of the moves, -1 where it had no say; None in games without."""
+    firsts: State | None = None
+    """[P, ...] where the games of each opening began, in games that do not always begin alike."""
     pair_points: np.ndarray | None = None  # float64 [P, 2] as `pair_scores`: what it won, in the unit of the game
 
     @property
@@ -106,15 +110,15 @@ def battle(
     key = jax.random.key(seed)
     # Dice make games differ, whoever plays.
     distinct = first.deterministic and second.deterministic and not game.num_chance
-    openings, opened_by = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
-    pairs, plies = opened_by.shape
+    openings = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
+    pairs, plies = openings.moves.shape
     if not pairs:
         raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
-    states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings)
+    states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings.states)
     first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
-    before = np.concatenate([opened_by, opened_by])
+    before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
-    states, moves, forfeits = _play(
+    states, moves, outcomes, forfeits = _play(
         game, first, second, states, first_side, before, jax.random.fold_in(key, 1), most, progress
     )
     over, scores = (np.asarray(x) for x in _results(game, states))
@@ -129,11 +133,13 @@ def battle(
         game=game.spec,
         agents=(first.name, second.name),
         pair_scores=pair_scores,
-        opening_hashes=tuple(hashes(openings)),
+        opening_hashes=tuple(hashes(openings.states)),
         random_plies=plies,
         mean_plies=float(np.mean(np.sum(moves >= 0, axis=1))) + plies,
         interval=score_interval(pair_scores, seed=seed),
         moves=np.concatenate([before, moves], axis=1),
+        outcomes=np.concatenate([thrown, outcomes], axis=1) if game.num_chance else None,
+        firsts=jax.device_get(openings.firsts) if game.num_chance or game.hidden else None,
         forfeits=(int(forfeits[0].sum()), int(forfeits[1].sum())),
         cut=int(cut.sum()),
         pair_points=points if game.stake > 1 else None,
@@ -150,12 +156,14 @@ def _play(
     key: Array,
     most: int,
     progress: Progress | None,
-) -> tuple[State, np.ndarray, np.ndarray]:
+) -> tuple[State, np.ndarray, np.ndarray, np.ndarray]:
     """The games, finished or `most` plies longer; the moves of the players after those `before`: int32 [B, T], -1 after
-    a game's end; and bool [2, B], whether either player gave the game up.
+    a game's end; in the same way what chance decided after them; and bool [2, B], whether either player gave the game
+    up.
     """
     total = first_side.shape[0]
     made: list[Array] = []
+    thrown: list[Array] = []
     forfeits = jnp.zeros((2, total), jnp.bool_)
     for ply in range(most):
         turns, finished = _whose_turn(game, states, first_side, forfeits)
@@ -172,9 +180,10 @@ def _play(
                 (first, second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
             )
         ]
-        states, action, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
+        states, action, outcome, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
         made.append(action)
-    return states, _moves_made(made, total), np.asarray(forfeits)
+        thrown.append(outcome)
+    return states, _moves_made(made, total), _moves_made(thrown, total), np.asarray(forfeits)
 
 
 def _moves_made(made: Sequence[Array], total: int) -> np.ndarray:
@@ -193,13 +202,16 @@ def _whose_turn(game: Game, states: State, first_side: Array, forfeits: Array) -
 @functools.partial(jax.jit, static_argnums=0)
 def _step(
     game: Game, states: State, turns: list[Array], moves: list[Array], forfeits: Array, key: Array
-) -> tuple[State, Array, Array]:
-    """The states after the moves and the dice; the moves, -1 where there was none; and who gave up, now or before."""
+) -> tuple[State, Array, Array, Array]:
+    """The states after the moves and the dice; the moves, -1 where there was none, and how the dice came out, the same;
+    and who gave up, now or before.
+    """
     action = jnp.where(turns[0], moves[0], moves[1])
     given_up = jnp.stack(turns) & (action == FORFEIT)[None]
     moved = (turns[0] | turns[1]) & (action != FORFEIT)
-    after = settle_all(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
-    return jax.vmap(keep_if)(~moved, states, after), jnp.where(moved, action, -1), forfeits | given_up
+    after, outcome = throw_all(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
+    after = jax.vmap(keep_if)(~moved, states, after)
+    return after, jnp.where(moved, action, -1), jnp.where(moved, outcome, NOTHING), forfeits | given_up
 
 
 @functools.partial(jax.jit, static_argnums=0)

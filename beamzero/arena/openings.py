@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Set
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,59 +14,69 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.chance import settle_all
+from beamzero.games.chance import throw_all
 from beamzero.search.simple import random_moves
+
+
+class Openings(NamedTuple):
+    """P positions after some random moves, none of them over, and how they came about."""
+
+    states: State  # [P, ...]
+    moves: np.ndarray  # int32 [P, T]
+    outcomes: np.ndarray  # int32 [P, T] what chance decided after each move, NOTHING where it had no say
+    firsts: State  # [P, ...] where the games began
 
 
 def draw_openings(
     game: Game, count: int, plies: int, key: Array, distinct: bool, avoid: Set[bytes] = frozenset()
-) -> tuple[State, np.ndarray]:
-    """`count` positions after `plies` random moves, none of them over, and those moves: int32 [count, plies].
+) -> Openings:
+    """`count` positions after `plies` random moves.
 
     With `distinct` they are all different, and different from those with the hashes `avoid`. For that plies grow, but
     not past a third of the longest game; where the game has no more openings than that, there are fewer than `count`.
     """
     while True:
-        found, moves, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
+        found, fresh = _sample_openings(game, 4 * count, plies, jax.random.fold_in(key, plies))
         if distinct and avoid:
-            fresh &= np.array([opening not in avoid for opening in hashes(found)])
+            fresh &= np.array([opening not in avoid for opening in hashes(found.states)])
         if not distinct or fresh.sum() >= count or plies >= game.max_plies // 3:
             break
         plies += 1
     chosen = (np.flatnonzero(fresh) if distinct else np.arange(fresh.size))[:count]
-    return jax.tree.map(lambda x: x[chosen], found), moves[chosen]
+    return jax.tree.map(lambda x: x[chosen], found)
 
 
-def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[State, np.ndarray, np.ndarray]:
-    """`count` random openings that are not over, their moves, and for each whether none before it is the same."""
-    states, over, moves = _random_openings(game, count, plies, key)
+def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Openings, np.ndarray]:
+    """`count` random openings that are not over, and for each whether none before it is the same."""
+    found, over = _random_openings(game, count, plies, key)
     alive = np.flatnonzero(~np.asarray(over))
     if alive.size == 0:
         raise BadInput(f"{game.spec} is always over after {plies} random plies: use fewer")
     chosen = np.resize(alive, count)
-    states = jax.tree.map(lambda x: x[chosen], states)
-    rows = as_bytes(states)
+    found = jax.tree.map(lambda x: x[chosen], found)
     fresh = np.zeros(count, bool)
-    fresh[np.unique(rows, axis=0, return_index=True)[1]] = True
-    return states, np.asarray(moves)[chosen, :plies], fresh
+    fresh[np.unique(as_bytes(found.states), axis=0, return_index=True)[1]] = True
+    moves, outcomes = (np.asarray(x)[:, :plies] for x in (found.moves, found.outcomes))
+    return found._replace(moves=moves, outcomes=outcomes), fresh
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[State, Array, Array]:
-    """Positions, whether they are over, and the moves: int32 [count, half of the longest game], 0 past `plies`."""
+def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[Openings, Array]:
+    """Openings, of whose moves only the first `plies` count, and whether they are over."""
 
-    def body(ply: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
-        states, moves = carry
+    def body(ply: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+        states, moves, outcomes = carry
         action = random_moves(game, states, jax.random.fold_in(key, ply))
-        after = settle_all(game, jax.vmap(game.step)(states, action), jax.random.fold_in(chance_key, ply))
-        return after, moves.at[:, ply].set(action)
+        moved = jax.vmap(game.step)(states, action)
+        after, outcome = throw_all(game, moved, jax.random.fold_in(chance_key, ply))
+        return after, moves.at[:, ply].set(action), outcomes.at[:, ply].set(outcome)
 
     deal_key, key = jax.random.split(key)
     chance_key = jax.random.fold_in(key, game.max_plies)
-    states = jax.vmap(game.init)(jax.random.split(deal_key, count))
+    firsts = jax.vmap(game.init)(jax.random.split(deal_key, count))
     none_yet = jnp.zeros((count, game.max_plies // 2), jnp.int32)
-    states, moves = jax.lax.fori_loop(0, plies, body, (states, none_yet))
-    return states, jax.vmap(game.over)(states), moves
+    states, moves, outcomes = jax.lax.fori_loop(0, plies, body, (firsts, none_yet, none_yet))
+    return Openings(states, moves, outcomes, firsts), jax.vmap(game.over)(states)
 
 
 def as_bytes(states: State) -> np.ndarray:

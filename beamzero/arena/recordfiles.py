@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from beamzero.arena.pgn import VARIANTS, read_pgn, write_pgn
-from beamzero.arena.records import GameRecord
+from beamzero.arena.records import GameRecord, has_notation
 from beamzero.arena.transcripts import read_transcripts, write_transcript
 from beamzero.errors import BadInput
 from beamzero.games import make_game
@@ -29,10 +29,11 @@ def check_format(path: Path, game: str, start: str | None = None) -> None:
     if path.suffix == ".txt" and start is not None:
         raise BadInput(f"{path}: a line of moves cannot say from which position it begins; use .jsonl")
     rules = make_game(game)
-    if rules.num_chance:
-        raise BadInput(f"{path}: games of {game} cannot be saved, for records do not keep what the dice showed")
-    if start is None and rules.hidden:
-        raise BadInput(f"{path}: games of {game} cannot be saved, for records do not keep how the cards were dealt")
+    if rules.num_chance or rules.hidden:
+        if not has_notation(rules):
+            raise BadInput(f"{path}: games of {game} cannot be saved, for there is no way to write how they were dealt")
+        if path.suffix != ".jsonl":
+            raise BadInput(f"{path}: a line of moves cannot say how a game of {game} began; use .jsonl")
     check_writable(path, "a file of games is")
 
 

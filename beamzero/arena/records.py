@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from beamzero.arena.battle import Battle
 from beamzero.errors import BadInput
-from beamzero.games import Game, State, make_game
+from beamzero.games import CHANCE, Game, State, make_game
+from beamzero.games.chance import NOTHING, parse_outcome
 from beamzero.players.analysis import step
 
 PASS = "pass"
@@ -21,7 +23,10 @@ PASS = "pass"
 
 @dataclasses.dataclass(frozen=True)
 class GameRecord:
-    """One game. Moves are what the game itself calls them, from the first one on."""
+    """One game. Moves are what the game itself calls them, from the first one on.
+
+    Where chance decides after a move, a colon and how it came out follow it: ``6/5:4-2``.
+    """
 
     game: str
     """Its spec, such as connect_four:rows=7."""
@@ -59,13 +64,24 @@ def today() -> str:
 
 
 def record_of(
-    game: Game, actions: Sequence[int], players: tuple[str, str], start: str | None = None, random_plies: int = 0
+    game: Game,
+    actions: Sequence[int],
+    players: tuple[str, str],
+    start: str | None = None,
+    random_plies: int = 0,
+    outcomes: Sequence[int] | None = None,
 ) -> GameRecord:
-    """The record of the legal `actions`, played from the first position of the game or from `start`."""
+    """The record of the legal `actions`, played from the first position of the game or from `start`.
+
+    `outcomes` are what chance decided after each of them, NOTHING where it had no say.
+    """
     state, names = first_state(game, start), []
-    for action in actions:
-        names.append(game.action_name(state, action))
-        state = step(game, state, action)
+    for number, action in enumerate(actions):
+        outcome = NOTHING if outcomes is None else outcomes[number]
+        after = step(game, state, action)
+        thrown = "" if outcome == NOTHING else game.outcome_name(after, outcome)
+        names.append(move_text(game.action_name(state, action), thrown))
+        state = after if outcome == NOTHING else resolve(game, after, outcome)
     result = float(game.score(state)) if bool(game.over(state)) else None
     return GameRecord(game.spec, tuple(names), players, result, start, random_plies, today())
 
@@ -74,15 +90,42 @@ def records_of(game: Game, battle: Battle) -> Iterator[GameRecord]:
     """The games of a battle, pair by pair: the same opening with either player moving first."""
     assert battle.moves is not None
     one, other = battle.agents
-    by_opening = battle.moves.reshape(2, -1, battle.moves.shape[1]).swapaxes(0, 1)
-    for pair, scores in zip(by_opening, battle.pair_scores, strict=True):
-        for seat, (players, moves) in enumerate(zip(((one, other), (other, one)), pair, strict=True)):
+    pairs = len(battle.pair_scores)
+    for number, scores in enumerate(battle.pair_scores):
+        start = None
+        if battle.firsts is not None:
+            start = game.write_position(jax.tree.map(lambda x, number=number: x[number], battle.firsts))
+        for seat, players in enumerate(((one, other), (other, one))):
+            moves = battle.moves[seat * pairs + number]
             actions = moves[: int(np.sum(moves >= 0))].tolist()
-            record = record_of(game, actions, players, random_plies=battle.random_plies)
+            outcomes = None if battle.outcomes is None else battle.outcomes[seat * pairs + number].tolist()
+            record = record_of(game, actions, players, start, battle.random_plies, outcomes)
             if record.result is None:  # one of them gave up, or it was cut
                 result = float(2 * scores[seat] - 1) * (1 - 2 * seat)
                 record = dataclasses.replace(record, result=result)
             yield record
+
+
+def has_notation(game: Game) -> bool:
+    """Whether positions of a game can be written as text."""
+    return type(game).write_position is not Game.write_position
+
+
+def move_text(name: str, thrown: str) -> str:
+    """How a record writes a move, and what chance decided after it if it had a say."""
+    return f"{name}:{thrown}" if thrown else name
+
+
+def is_chance(game: Game, state: State) -> bool:
+    """Whether chance decides next."""
+    return bool(game.num_chance) and not bool(game.over(state)) and int(game.player(state)) == CHANCE
+
+
+def resolve(game: Game, state: State, outcome: int) -> State:
+    return _resolve(game, state, jnp.int32(outcome))
+
+
+_resolve = jax.jit(lambda game, state, outcome: game.resolve(state, outcome), static_argnums=0)
 
 
 # --- followed again --------------------------------------------------------------------------------------------------
@@ -97,17 +140,33 @@ class Followed:
     states: list[State]
     """Every position, from the first one to the last: one more than there are moves."""
     actions: list[int]
+    thrown: list[str] = dataclasses.field(default_factory=list)
+    """What chance decided after each move, empty where it had no say."""
 
     @property
     def over(self) -> bool:
         return bool(self.game.over(self.states[-1]))
 
-    def play(self, action: int) -> None:
+    def play(self, action: int, thrown: str = "") -> None:
+        """Make a move, and let chance decide as `thrown` says where it is to; BadInput where that cannot be."""
+        after = step(self.game, self.states[-1], action)
+        if is_chance(self.game, after):
+            if not thrown:
+                raise BadInput("it does not say what chance decided after the move")
+            after = resolve(self.game, after, parse_outcome(self.game, after, thrown))
+        elif thrown:
+            raise BadInput(f"chance has nothing to decide after the move, but {thrown!r} follows it")
         self.actions.append(action)
-        self.states.append(step(self.game, self.states[-1], action))
+        self.thrown.append(thrown)
+        self.states.append(after)
 
     def pass_where_one_must(self) -> None:
-        """Make the passes that people leave out when they write a game down, since they are no choice."""
+        """Make the passes that people leave out when they write a game down, since they are no choice.
+
+        Not where there are dice: what they showed after a pass is written behind it.
+        """
+        if self.game.num_chance:
+            return
         while len(legal := self.game.legal_actions(self.states[-1])) == 1:
             if self.game.action_name(self.states[-1], legal[0]) != PASS:
                 break
@@ -126,10 +185,9 @@ def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Fo
     prefix = f"{called}: " if called else ""
     try:
         game = make_game(record.game) if game is None else game
-        if game.num_chance:
-            raise BadInput(f"{game.name} has chance events, whose games cannot be followed yet")
-        if game.hidden and record.start is None:
-            raise BadInput(f"games of {game.name} cannot be followed: the record does not say how the cards were dealt")
+        if record.start is None and (game.hidden or game.num_chance) and record.moves:
+            how = "how the cards were dealt" if game.hidden else "what was rolled first"
+            raise BadInput(f"games of {game.name} cannot be followed: the record does not say {how}")
         followed = Followed(record, game, [first_state(game, record.start)], [])
     except BadInput as error:
         raise BadInput(f"{prefix}{error}") from None
@@ -137,11 +195,11 @@ def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Fo
         if move != PASS:
             followed.pass_where_one_must()
         followed.states[-1] = game.play_on(followed.states[-1])  # nobody claimed the draw
+        name, _, thrown = move.partition(":") if game.num_chance else (move, "", "")
         try:
-            action = game.parse_action(followed.states[-1], move)
+            followed.play(game.parse_action(followed.states[-1], name), thrown)
         except BadInput as error:
             raise BadInput(f"{prefix}move {number}: {error}") from None
-        followed.play(action)
     if record.result is not None:
         followed.pass_where_one_must()
     return followed

@@ -12,6 +12,7 @@ from jax import Array
 
 from beamzero.arena.records import Followed
 from beamzero.games import State
+from beamzero.players.analysis import with_every_move
 from beamzero.players.player import Player, SearchPlayer
 
 CHUNK = 16
@@ -56,8 +57,11 @@ class Review(NamedTuple):
 def review(followed: Followed, player: Player, key: Array, progress: Callable[[int, int], None]) -> Review:
     """What `player` thinks of every position of a game."""
     game, states = followed.game, followed.states
+    player = with_every_move(player)
     count = len(states) - int(followed.over)
     values, best = np.zeros(len(states)), np.zeros(len(states), np.int64)
+    chosen = np.zeros(len(states))  # what the moves that were made are worth to those who made them
+    actions = np.array([*followed.actions, 0])[: len(states)]
     for start in range(0, count, CHUNK):
         progress(start, count)
         rows = np.arange(start, start + CHUNK)
@@ -66,6 +70,7 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
         batch: State = jax.tree.map(lambda *x: jnp.stack(x), *[states[row] for row in rows])
         found = jax.device_get(player.think(batch, jax.random.fold_in(key, start)))
         values[rows], best[rows] = found.value, found.action
+        chosen[rows] = found.values[np.arange(len(rows)), actions[rows]]
     progress(count, count)
     if followed.over:
         values[-1] = float(game.score(states[-1]))
@@ -75,7 +80,9 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
     moves = []
     for number, action in enumerate(followed.actions):
         no_choice = action == best[number] or number < followed.record.random_plies
-        cost = 0.0 if no_choice else signs[number] * (values[number] - values[number + 1])
+        # What the dice brought after a move is not the mover's doing.
+        after = chosen[number] if game.num_chance else signs[number] * values[number + 1]
+        cost = 0.0 if no_choice else signs[number] * values[number] - after
         moves.append(
             Reviewed(
                 number + 1,

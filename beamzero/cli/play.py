@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from beamzero.arena.recordfiles import add_records, check_format
-from beamzero.arena.records import Followed, GameRecord, today
+from beamzero.arena.records import Followed, GameRecord, has_notation, move_text, today
 from beamzero.arena.review import review
 from beamzero.cli.analyse import analyse_command
 from beamzero.cli.board import SIDES, draw_board, in_colour, side_names, side_text
@@ -119,6 +119,8 @@ class Turn:
     side: int
     """Who is to move, or NOBODY once the game is over."""
     move: str = ""
+    thrown: str = ""
+    """What chance decided after the move."""
 
 
 class Quit(Exception):
@@ -164,8 +166,14 @@ class Session:
 
     @property
     def moves(self) -> list[str]:
-        """The moves so far, as the game names them."""
-        return [turn.move for turn in self.turns[:-1]]
+        """The moves so far, as records write them."""
+        return [move_text(turn.move, turn.thrown) for turn in self.turns[:-1]]
+
+    @property
+    def start(self) -> str | None:
+        """Where the game began, as records say it: nothing where every game of it begins alike."""
+        alike = not (self.game.hidden or self.game.num_chance) or not has_notation(self.game)
+        return self.position if self.position or alike else self.game.write_position(self.turns[0].state)
 
     def _draw_key(self) -> Array:
         """Another key for each game and each position in it, the same ones for the same seed."""
@@ -178,7 +186,7 @@ class Session:
         names = [self.player.name if self.player and not self._is_person(side) else HUMAN for side in (0, 1)]
         result = float(self.game.score(self.state)) if self.over else None
         moves, players = tuple(self.moves), (names[0], names[1])
-        add_records(self.save, [GameRecord(self.game.spec, moves, players, result, self.position, 0, today())])
+        add_records(self.save, [GameRecord(self.game.spec, moves, players, result, self.start, 0, today())])
         self.console.print(f"added to {self.save}", style="dim", markup=False)
 
     def begin(self) -> None:
@@ -212,6 +220,8 @@ class Session:
             outcome = jax.random.categorical(now, jnp.log(self.game.chance(state))).astype(jnp.int32)
             thrown = self.game.outcome_name(state, int(outcome))
             state = self.game.resolve(state, outcome)
+            if self.turns:
+                self.turns[-1] = dataclasses.replace(self.turns[-1], thrown=thrown)
             side = side_text(self.game, state, int(self.game.next_side(state)), in_colour(self.console), brief=True)
             self.console.print(Text.assemble(side, f" rolls {thrown}"))
         self.turns.append(Turn(state, NOBODY if over else int(self.game.player(state))))
@@ -221,7 +231,7 @@ class Session:
         """Go back to before the person's last move; False where there is none."""
         for number in reversed(range(len(self.turns) - 1)):
             if self._is_person(self.turns[number].side):
-                self.turns[number:] = [dataclasses.replace(self.turns[number], move="")]
+                self.turns[number:] = [dataclasses.replace(self.turns[number], move="", thrown="")]
                 self._changed = True
                 return True
         return False
@@ -248,7 +258,7 @@ class Session:
             "game": self.game.spec,
             "agent": self.player.name if self.player else HUMAN,
             "side": SIDES[self.side] if self.player else None,
-            "position": self.position,
+            "position": self.start,
             "moves": self.moves,
             "result": self.result(),
             "reason": self.game.outcome_reason(self.state) if self.over else None,

@@ -127,7 +127,7 @@ def _games(wanted: list[str] | None) -> list[str]:
 
 def _not_shown(game: Game) -> str | None:
     """What a game has that the page knows nothing of."""
-    return "has chance events" if game.num_chance else "hides cards" if game.hidden else None
+    return "hides cards" if game.hidden else None
 
 
 def _agents(wanted: list[str], names: list[str]) -> list[tuple[str, str]]:

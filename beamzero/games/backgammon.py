@@ -245,12 +245,12 @@ class Backgammon(Game):
         return "-".join(map(str, ROLLS[outcome]))
 
     def places(self, state: BackgammonState, action: int) -> list[Place]:
-        """[side, place] from and to, as the mover counts: its points 1 to 24, 25 for the bar, 0 for off."""
+        """From and to: [0, point] as the first side counts, [1, side] for its bar, [2, side] for what it bore off."""
         if action == _PASS:
             return []
         side, die = int(state.side), int(state.low if action >= _SOURCES else state.high)
         source = action % _SOURCES + 1
-        return [[side, source], [side, max(0, source - die)]]
+        return [backgammon_text.place_of(side, source), backgammon_text.place_of(side, max(OFF, source - die))]
 
     def write_position(self, state: BackgammonState) -> str:
         return backgammon_text.write(state)

@@ -30,6 +30,13 @@ def dice_of(state: Any) -> list[int]:
     return [high] * times + ([low] if low else [])
 
 
+def place_of(side: int, place: int) -> list[int]:
+    """Where on the drawn board a side's place is: its points 1 to 24, 25 for the bar, 0 for off."""
+    if place in (0, 25):
+        return [2 if place == 0 else 1, side]
+    return [0, place if side == 0 else 25 - place]
+
+
 def view(state: Any) -> dict[str, Any]:
     """See `Game.view`: the kind is ``points``."""
     first, second = rows_of(state)

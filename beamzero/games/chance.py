@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from beamzero.errors import BadInput
 from beamzero.games.game import CHANCE, Game, State, keep_if
+
+NOTHING = -1
+"""In place of an outcome, where chance had no say."""
 
 
 def draw_outcome(game: Game, state: State, draw: Array) -> Array:
@@ -24,7 +29,26 @@ def settle(game: Game, state: State, draw: Array) -> State:
 
 def settle_all(game: Game, states: State, key: Array) -> State:
     """`settle` for [B] states, each with a draw of its own."""
-    if not game.num_chance:
-        return states
+    return throw_all(game, states, key)[0]
+
+
+def throw_all(game: Game, states: State, key: Array) -> tuple[State, Array]:
+    """The same, and int32 [B] how the events came out, NOTHING where there was none."""
     batch = jax.tree.leaves(states)[0].shape[0]
-    return jax.vmap(lambda state, draw: settle(game, state, draw))(states, jax.random.uniform(key, (batch,)))
+    if not game.num_chance:
+        return states, jnp.full(batch, NOTHING, jnp.int32)
+
+    def one(state: State, draw: Array) -> tuple[State, Array]:
+        decides = (game.player(state) == CHANCE) & ~game.over(state)
+        return settle(game, state, draw), jnp.where(decides, draw_outcome(game, state, draw), NOTHING)
+
+    return jax.vmap(one)(states, jax.random.uniform(key, (batch,)))
+
+
+def parse_outcome(game: Game, state: State, text: str) -> int:
+    """The outcome that `text` names of a chance event in `state`; BadInput with those that there are."""
+    odds = np.asarray(game.chance(state))
+    names = {game.outcome_name(state, outcome): outcome for outcome in np.flatnonzero(odds > 0).tolist()}
+    if text.strip() not in names:
+        raise BadInput(f"{text.strip()!r} is nothing that chance can decide here (it can: {' '.join(names)})")
+    return names[text.strip()]

@@ -285,7 +285,8 @@ class Game(abc.ABC):
         - ``sowing``: `houses`, two lists of counts, each side's from its own left; `stores`, two counts; `marked`, a
           list of [side, house] to point out.
         - ``points``: `checkers`, two lists of counts on the points 1 to 24, each side's as it counts; `bar` and `off`,
-          two counts each; `dice`, those that are still to be played; `side`, whose they are.
+          two counts each; `dice`, those that are still to be played; `side`, whose they are. A place is [0, point] as
+          the first side counts, [1, side] for that side's bar and [2, side] for what it has borne off.
         - ``cards``: hands round a table, called N, E, S and W clockwise, and only what the seat may know of them.
           `hands` says of each its cards, a list such as ["SA", "H7"], or how many it has where they are hidden; `voids`
           the suits that it is known to be out of. `seat` is who looks, `to_play` whose turn it is (None at the end),

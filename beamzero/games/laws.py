@@ -256,6 +256,8 @@ def _is_on(view: Mapping[str, Any], place: Any) -> bool:
         return False
     if view["kind"] == "grid":
         return 0 <= place[0] < view["rows"] and 0 <= place[1] < view["columns"]
+    if view["kind"] == "points":
+        return place[1] in range(1, 25) if place[0] == 0 else place[0] in (1, 2) and place[1] in (0, 1)
     return view["kind"] != "sowing" or (place[0] in (0, 1) and 0 <= place[1] < len(view["houses"][place[0]]))
 
 

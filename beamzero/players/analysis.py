@@ -14,6 +14,7 @@ from jax import Array
 
 from beamzero.games import CHANCE, Game, State
 from beamzero.players.clocked import ClockedPlayer
+from beamzero.players.clocked_dice import ClockedDice
 from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.search import mcts, mcts_tree
@@ -21,6 +22,7 @@ from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.beam import BeamSearch, Tree, best_line
 from beamzero.search.deepening import deepen
 from beamzero.search.evaluator import Evaluator, SearchResult
+from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.mcts_tree import expected_line
 from beamzero.search.rollouts import RandomGames, rollout_evaluator
 
@@ -101,6 +103,7 @@ def analyse(
         line = expected_line(mcts_tree)
         moves = list_moves(game, state, result, first=line[0])
     else:
+        player = with_every_move(player)
         result = player.think(batch_of_one(state), key)
         moves = list_moves(game, state, result, first=int(result.action[0]))
         # What comes after depends on what the others hold, which a line would give away.
@@ -112,6 +115,13 @@ def analyse(
         moves=moves,
         nodes=int(result.nodes[0]),
     )
+
+
+def with_every_move(player: Player) -> Player:
+    """The same player; one that plays with dice finds out exactly what each move is worth, not only the best one."""
+    if isinstance(player, SearchPlayer | ClockedDice) and isinstance(player.search, Expectiminimax):
+        return dataclasses.replace(player, search=dataclasses.replace(player.search, every_move=True))
+    return player
 
 
 def _deepen(

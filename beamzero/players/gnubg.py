@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import re
 import shutil
 import socket
 import tempfile
@@ -32,6 +33,7 @@ from beamzero.spec import Spec
 
 _START_SECONDS = 60.0
 _PATIENCE = 60.0
+_NUMBERS = re.compile("bar|off")
 _PLANS = 100_000
 """Moves that are remembered until they are asked for."""
 
@@ -194,17 +196,23 @@ def follow(game: Game, state: Any, turn: list[tuple[int, int]]) -> list[int] | N
     if not turn:
         return []
     for action in game.legal_actions(state):
-        (_, source), (_, target) = game.places(state, action) or ([0, -1], [0, -1])
-        if (source, target) not in turn:
+        made = read_turn(_NUMBERS.sub(lambda word: {"bar": "25", "off": "0"}[word[0]], _plain(game, state, action)))
+        if not made or made[0] not in turn:
             continue
         rest = list(turn)
-        rest.remove((source, target))
+        rest.remove(made[0])
         after = jax.device_get(step(game, state, action))
         if not rest:
             return [action] if int(after.high) == 0 else None
         if int(after.high) and (later := follow(game, after, rest)) is not None:
             return [action, *later]
     return None
+
+
+def _plain(game: Game, state: Any, action: int) -> str:
+    """What a move is called, without a star or a die; nothing for a pass."""
+    name = game.action_name(state, action)
+    return "" if name == "pass" else name.partition("(")[0].rstrip("*")
 
 
 def make_gnubg(name: str, spec: Spec, game: Game) -> Player:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from beamzero.arena.pgn import VARIANTS
 from beamzero.arena.recordfiles import parse_records
-from beamzero.arena.records import GameRecord
+from beamzero.arena.records import GameRecord, is_chance
 from beamzero.errors import BadInput
 from beamzero.games import State
 from beamzero.web.brains import READY, Brains, Stopped
@@ -302,6 +302,8 @@ class Hub:
             state = await self._at_desk(table.look, message.ply, message.variation)
         if bool(table.game.over(state)):
             raise BadInput(f"the game is over there: {table.game.outcome_reason(state)}")
+        if is_chance(table.game, state):
+            raise BadInput("the dice decide next there, and nobody has to choose")
         offer = self.offers.agent(table.name, message.agent)
         try:
             analysis = await asyncio.wrap_future(self.brains.get(table.game, offer.text, plays=False).analyse(state))

@@ -90,7 +90,8 @@ class Offers:
         """Who plays where nobody was chosen: one that answers at once and is no pushover."""
         offers = self.agents_of(name)
         trained = [offer for offer in offers if offer.level == 9]
-        return trained[0] if trained else [offer for offer in offers if offer.text.startswith("lookahead")][-1]
+        quick = [offer for offer in offers if offer.text.startswith(("lookahead", "expectiminimax"))]
+        return trained[0] if trained else quick[-1]
 
     def agent(self, name: str, agent: str) -> AgentOffer:
         """The agent that a client calls `agent`, for the game `name`."""
@@ -161,6 +162,11 @@ def _classics(game: Game) -> Iterator[AgentOffer]:
         return AgentOffer(text, text, title, about, level)
 
     yield offer("random", "Random", "plays any legal move", 1)
+    if game.num_chance:
+        about = "looks at all that it can do with its dice"
+        yield offer("expectiminimax:depth=1", "Expectiminimax, 1 turn", about, 3)
+        yield offer("expectiminimax:depth=2", "Expectiminimax, 2 turns", f"{about}, and at all answers", 5)
+        return
     for depth in range(1, affordable_depth(game) + 1):
         moves = "its next move" if depth == 1 else f"{depth} moves"
         yield offer(f"lookahead:{depth}", f"Lookahead {depth}", f"sees wins and losses within {moves}", 1 + depth)

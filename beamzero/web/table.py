@@ -6,13 +6,15 @@ Whoever calls says what time it is, so that clocks can be tested without waiting
 from __future__ import annotations
 
 import dataclasses
+import random
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from beamzero.arena.records import Followed, GameRecord, follow, result_text, today
+from beamzero.arena.records import Followed, GameRecord, follow, is_chance, move_text, resolve, result_text, today
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.analysis import step
@@ -58,13 +60,16 @@ class Table:
 
     def __post_init__(self) -> None:
         # As the game names them, however they were written.
-        made = zip(self.followed.states, self.followed.actions, strict=False)
-        self.moves = [self.game.action_name(state, action) for state, action in made]
+        made = zip(self.followed.states, self.followed.actions, self.followed.thrown, strict=False)
+        self.moves = [move_text(self.game.action_name(state, action), thrown) for state, action, thrown in made]
 
     @classmethod
     def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> Table:
         """A table as `told` describes it, which is how it is kept; BadInput where that cannot be."""
-        record = GameRecord(game.spec, tuple(told.get("moves", ())), start=told.get("start"))
+        start = told.get("start")
+        if start is None and (game.num_chance or game.hidden):  # games of it do not begin alike
+            start = game.write_position(game.init(jax.random.key(secrets.randbits(32))))
+        record = GameRecord(game.spec, tuple(told.get("moves", ())), start=start)
         followed = follow(record, game=game)
         followed.states[:] = [jax.device_get(state) for state in followed.states]
         clock = told.get("clock")
@@ -146,9 +151,15 @@ class Table:
             self.clock.past.append(list(self.clock.left))
             if self.clock.since is not None:
                 self.clock.left[side] = self.clock.now(side, now)[side] + self.clock.increment
-        self.moves.append(self.game.action_name(self.state, action))
+        after, thrown = step(self.game, self.state, action), ""
+        if is_chance(self.game, after):
+            odds = np.asarray(self.game.chance(after), np.float64)
+            outcome = random.SystemRandom().choices(range(len(odds)), odds.tolist())[0]
+            thrown, after = self.game.outcome_name(after, outcome), resolve(self.game, after, outcome)
+        self.moves.append(move_text(self.game.action_name(self.state, action), thrown))
         self.followed.actions.append(action)
-        self.followed.states.append(jax.device_get(step(self.game, self.state, action)))
+        self.followed.thrown.append(thrown)
+        self.followed.states.append(jax.device_get(after))
         self.start_clock(now)
 
     def play_named(self, move: str, ply: int, now: float) -> None:
@@ -167,7 +178,9 @@ class Table:
         mine = [ply for ply, side in enumerate(sides) if self.seats[side] == HUMAN]
         if not mine:
             raise BadInput("there is no move of yours to take back")
-        del self.moves[mine[-1] :], self.followed.actions[mine[-1] :], self.followed.states[mine[-1] + 1 :]
+        for kept in (self.moves, self.followed.actions, self.followed.thrown):
+            del kept[mine[-1] :]
+        del self.followed.states[mine[-1] + 1 :]
         self.ending = None
         if self.clock is not None:
             self.clock.left = self.clock.past[mine[-1]]
@@ -254,10 +267,11 @@ class Table:
 def describe(game: Game, state: State) -> dict[str, Any]:
     """A position with all that can be done in it."""
     over = bool(np.asarray(game.over(state)))
-    legal = [] if over else game.legal_actions(state)
+    # In a line that is tried out the dice are not thrown: it ends there.
+    legal = [] if over or is_chance(game, state) else game.legal_actions(state)
     return {
         "view": game.view(state),
-        "turn": None if over else int(game.player(state)),
+        "turn": None if over else int(game.next_side(state)),
         "over": over,
         "reason": game.outcome_reason(state) if over else None,
         "legal": [{"move": game.action_name(state, a), "places": game.places(state, a)} for a in legal],

@@ -121,7 +121,7 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
     game = TIC_TAC_TOE
     one, other = net_player(game, 0), net_player(game, 1)
     played = battle(game, one, other, games=24, seed=8)
-    openings, opened_by = draw_openings(game, 12, 2, jax.random.fold_in(jax.random.key(8), 0), distinct=True)
+    openings, opened_by, *_ = draw_openings(game, 12, 2, jax.random.fold_in(jax.random.key(8), 0), distinct=True)
     plies = opened_by.shape[1]
     scores, lengths = np.zeros((12, 2)), []
     for number in range(12):
@@ -171,7 +171,7 @@ def test_a_longest_game_that_the_rules_do_not_know_is_refused(longest):
 
 @pytest.mark.parametrize("plies", [0, 1, 2, 3])
 def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
-    openings, moves = draw_openings(TIC_TAC_TOE, 64, plies, jax.random.key(0), distinct=False)
+    openings, moves, *_ = draw_openings(TIC_TAC_TOE, 64, plies, jax.random.key(0), distinct=False)
     assert moves.shape == (64, plies)
     stones = np.bitwise_count(np.asarray(openings.stones))
     assert (stones == [(plies + 1) // 2, plies // 2]).all()
@@ -182,7 +182,7 @@ def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
 
 
 def test_for_deterministic_players_all_openings_differ():
-    openings, moves = draw_openings(CONNECT_FOUR, 100, 2, jax.random.key(0), distinct=True)
+    openings, moves, *_ = draw_openings(CONNECT_FOUR, 100, 2, jax.random.key(0), distinct=True)
     assert len(np.unique(as_bytes(openings), axis=0)) == 100
     assert moves.shape[1] > 2, "after two plies there are only 49 positions"
     one, other = net_player(SMALL, 0), net_player(SMALL, 1)

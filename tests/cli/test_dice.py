@@ -78,11 +78,11 @@ def test_the_clock_ends_a_search_and_the_first_turn_is_always_searched(capsys):
     ("arguments", "why"),
     [
         (
-            ["battle", "backgammon", "random", "random", "--save", "games.jsonl"],
-            "records do not keep what the dice showed",
+            ["battle", "backgammon", "random", "random", "--save", "games.txt"],
+            "a line of moves cannot say how a game of backgammon began",
         ),
         (["train", "backgammon", "--algo", "probs", "--run", "run"], "which PROBS cannot learn yet"),
-        (["serve", "--game", "backgammon"], "has chance events, which the page cannot show yet"),
+        (["serve", "--game", "bridge"], "hides cards, which the page cannot show yet"),
     ],
 )
 def test_what_dice_are_not_made_for_yet_gets_one_line_and_writes_nothing(arguments, why, tmp_path, monkeypatch, capsys):

@@ -10,7 +10,7 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.web.table import Table, result_of, side_names
 
-TIC_TAC_TOE, KALAH = make_game("tic_tac_toe"), make_game("kalah")
+TIC_TAC_TOE, KALAH, BACKGAMMON = (make_game(name) for name in ("tic_tac_toe", "kalah", "backgammon"))
 
 
 def table(game=TIC_TAC_TOE, seats=("human", "random"), moves=(), clock=None, now=0.0, **more):
@@ -145,6 +145,29 @@ def test_a_position_says_what_can_be_done_there_and_where():
     assert one.position(0)["last"] == []
     assert refused(one.position, 3) == "there is no position after 3 moves: the game has 2"
     assert refused(one.position, 2, ["c3", "c3"]).startswith("move 2 of the variation: 'c3' is not a legal move here")
+
+
+def test_dice_are_thrown_after_a_turn_and_kept_with_the_move():
+    one = table(BACKGAMMON, seats=("human", "human"), start="XGID=-b----E-C---eE---c-e----B-:0:0:1:31")
+    one.play_named("8/5", 0, 0.0)
+    assert one.moves == ["8/5"] and one.turn == 0
+    one.play_named("6/5", 1, 0.0)
+    assert one.moves[1].startswith("6/5:") and one.turn == 1
+    again = Table.open("id", "client", "backgammon", BACKGAMMON, json.loads(json.dumps(one.as_json(0.0))), 0.0)
+    assert again.position(2) == one.position(2) and again.position(2)["view"]["dice"]
+    one.undo(0.0)
+    assert one.moves == ["8/5"] and one.position(1)["view"]["dice"] == [1]
+    tried = one.position(1, ["6/5"])
+    assert (tried["turn"], tried["legal"], tried["over"]) == (1, [], False), (
+        "no dice are thrown in a line that is tried"
+    )
+
+
+def test_games_that_are_dealt_begin_differently_and_are_kept_as_they_began():
+    starts = {table(BACKGAMMON).followed.record.start for _ in range(12)}
+    assert len(starts) > 4
+    one = table(BACKGAMMON)
+    assert Table.open("id", "client", "backgammon", BACKGAMMON, one.as_json(0.0), 0.0).position(0) == one.position(0)
 
 
 def test_a_table_that_cannot_be_is_not_opened():

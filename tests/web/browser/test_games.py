@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -53,6 +54,22 @@ def test_a_whole_game_is_played_by_clicks(page, visitor, family):
     assert table["over"] and table["result"] in status(page).inner_text()
     assert table["moves"] == len(moves(page)) > made == len(visitor.moves_sent) > 0
     assert choices(page) == []
+
+
+FEW_CHECKERS = "XGID=--AA-B---------b-a---a----:0:0:1:31"
+
+
+@pytest.mark.parametrize("turn", ["1", "-1"])
+def test_backgammon_is_played_by_clicks_to_the_end_from_either_side(page, visitor, turn):
+    seats = ("human", "random") if turn == "1" else ("random", "human")
+    seat_down(page, "backgammon", *seats, position=FEW_CHECKERS.replace(":1:31", f":{turn}:31"))
+    wait_for_turn(page)
+    expect(page.locator(".die")).to_have_count(2)
+    made = play_to_the_end(page)
+    (table,) = get(page, "/api/tables")["tables"]
+    assert table["over"] and table["result"] in status(page).inner_text()
+    assert table["moves"] == len(moves(page)) > made == len(visitor.moves_sent) > 0
+    assert any(re.fullmatch(r".*:[1-6]-[1-6]", move) for move in moves(page)), "what was rolled stands behind the moves"
 
 
 def test_two_people_play_a_game_with_promotion_from_a_position(page):

@@ -12,10 +12,11 @@
 //   resolve(place, starts) the place that a click on `place` means, among those where moves start
 
 import { Grid } from "./grid.js";
+import { Points } from "./points.js";
 import { Sowing } from "./sowing.js";
 import { TextBoard } from "./text.js";
 
-const RENDERERS = { grid: Grid, sowing: Sowing, text: TextBoard };
+const RENDERERS = { grid: Grid, points: Points, sowing: Sowing, text: TextBoard };
 
 export function rendererOf(view) {
   return RENDERERS[view.kind] ?? TextBoard;
