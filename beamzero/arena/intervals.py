@@ -34,11 +34,10 @@ def score_interval(pair_scores: np.ndarray, seed: int = 0, resamples: int = 10_0
     return Interval(low, high)
 
 
-def mean_interval(pair_points: np.ndarray) -> Interval:
-    """95% interval of the mean of what was won, [P, 2] of any size: by the spread of the pairs' means (normal law)."""
-    means = np.asarray(pair_points, float).mean(axis=1)
-    reach = 1.96 * means.std(ddof=1) / np.sqrt(means.size) if means.size > 1 else np.inf
-    return Interval(float(means.mean() - reach), float(means.mean() + reach))
+def points_interval(pair_points: np.ndarray, stake: float, seed: int = 0) -> Interval:
+    """The same of the mean of what was won, [P, 2] numbers from -stake to stake."""
+    low, high = score_interval((np.asarray(pair_points) / stake + 1) / 2, seed)
+    return Interval(stake * (2 * low - 1), stake * (2 * high - 1))
 
 
 def pair_means(pair_scores: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.chance import throw_all
+from beamzero.games.chance import NOTHING, throw_all
 from beamzero.search.simple import random_moves
 
 
@@ -50,6 +50,10 @@ def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Op
     """`count` random openings that are not over, and for each whether none before it is the same."""
     found, over = _random_openings(game, count, plies, key)
     alive = np.flatnonzero(~np.asarray(over))
+    if game.num_chance and plies:  # whole turns alone, since some players can only be asked about whole rolls
+        alive = np.flatnonzero(~np.asarray(over) & (np.asarray(found.outcomes)[:, plies - 1] != NOTHING))
+        if alive.size == 0:
+            raise BadInput(f"no turn of {game.spec} ends after {plies} random plies: use another number")
     if alive.size == 0:
         raise BadInput(f"{game.spec} is always over after {plies} random plies: use fewer")
     chosen = np.resize(alive, count)

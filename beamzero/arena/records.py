@@ -14,7 +14,7 @@ import numpy as np
 from beamzero.arena.battle import Battle
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State, make_game
-from beamzero.games.chance import NOTHING, parse_outcome
+from beamzero.games.chance import NOTHING, must_be_decided, parse_outcome
 from beamzero.players.analysis import step
 
 PASS = "pass"
@@ -160,6 +160,11 @@ class Followed:
         self.thrown.append(thrown)
         self.states.append(after)
 
+    def play_named(self, move: str) -> None:
+        """Make a move as a record writes it."""
+        name, _, thrown = move.partition(":") if self.game.num_chance else (move, "", "")
+        self.play(self.game.parse_action(self.states[-1], name), thrown)
+
     def pass_where_one_must(self) -> None:
         """Make the passes that people leave out when they write a game down, since they are no choice.
 
@@ -174,7 +179,7 @@ class Followed:
 
 
 def first_state(game: Game, start: str | None = None) -> State:
-    return game.init(jax.random.key(0)) if start is None else game.read_position(start)
+    return game.init(jax.random.key(0)) if start is None else must_be_decided(game, game.read_position(start))
 
 
 def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Followed:
@@ -195,9 +200,8 @@ def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Fo
         if move != PASS:
             followed.pass_where_one_must()
         followed.states[-1] = game.play_on(followed.states[-1])  # nobody claimed the draw
-        name, _, thrown = move.partition(":") if game.num_chance else (move, "", "")
         try:
-            followed.play(game.parse_action(followed.states[-1], name), thrown)
+            followed.play_named(move)
         except BadInput as error:
             raise BadInput(f"{prefix}move {number}: {error}") from None
     if record.result is not None:

@@ -35,7 +35,9 @@ def analyse_command(
 
         analysis = analyse(rules, player, state, jax.random.key(seed), tell)
     if json:
-        about = {"game": rules.spec, "agent": agent, "position": _notation(rules, state)}
+        # Where cards are hidden, a position would tell them all, unless the one who asks has given it.
+        shown = _notation(rules, state) if position or not rules.hidden else None
+        about = {"game": rules.spec, "agent": agent, "position": shown}
         return print_json({**about, **analysis.as_json(), "depths": [step._asdict() for step in analysis.steps]})
     _show(rules, state, analysis)
     return None

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.battle import Battle, battle
-from beamzero.arena.intervals import mean_interval
+from beamzero.arena.intervals import points_interval
 from beamzero.arena.recordfiles import add_records, check_format
 from beamzero.arena.records import GameRecord, records_of
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
@@ -104,9 +104,9 @@ def _points(played: Battle) -> dict[str, Any]:
     """What was won a game, where a win can be worth more or less."""
     if played.pair_points is None:
         return {}
-    interval = mean_interval(played.pair_points)
-    mean, unit = float(played.pair_points.mean()), make_game(played.game).unit
-    return {"unit": unit, "points": mean, "points_interval": list(interval)}
+    game = make_game(played.game)
+    interval = points_interval(played.pair_points, game.stake)
+    return {"unit": game.unit, "points": float(played.pair_points.mean()), "points_interval": list(interval)}
 
 
 def show_battle(played: Battle) -> None:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from beamzero.arena.recordfiles import add_records, check_format
-from beamzero.arena.records import Followed, GameRecord, has_notation, move_text, today
+from beamzero.arena.records import Followed, GameRecord, first_state, has_notation, move_text, today
 from beamzero.arena.review import review
 from beamzero.cli.analyse import analyse_command
 from beamzero.cli.board import SIDES, draw_board, in_colour, side_names, side_text
@@ -193,7 +193,7 @@ class Session:
         """A new game."""
         self._games += 1
         self.turns = []
-        first = self.game.init(self._draw_key()) if self.position is None else self.game.read_position(self.position)
+        first = self.game.init(self._draw_key()) if self.position is None else first_state(self.game, self.position)
         self._arrive(first)
 
     def set_up(self, moves: Sequence[str]) -> None:
@@ -429,7 +429,9 @@ class Session:
         return self.player is not None and not self.over
 
     def _do_undo(self) -> None:
-        if not self.undo():
+        if self.game.hidden and self.over:
+            self._say("all cards were shown: begin a new game")
+        elif not self.undo():
             self._say("there is no move of yours to take back")
 
     def _do_new(self) -> None:
@@ -439,6 +441,8 @@ class Session:
     def _do_swap(self) -> None:
         if self.player is None:
             return self._say("both sides are yours: there is nothing to swap")
+        if self.game.hidden and not self.over:
+            return self._say("to swap would show what the agent holds: finish the game first")
         self.side = 1 - self.side
         self._changed = True
         if self.over:

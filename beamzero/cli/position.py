@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import jax
 import typer
 
+from beamzero.arena.records import Followed, GameRecord, first_state
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.players.analysis import step
 
 Position = Annotated[
     str | None,
@@ -23,11 +22,11 @@ def split_moves(text: str) -> list[str]:
 
 
 def play_moves(game: Game, moves: str, position: str | None = None) -> State:
-    """The state after `moves`, from the first one of the game or from `position`."""
-    state = game.init(jax.random.key(0)) if position is None else game.read_position(position)
-    for number, name in enumerate(split_moves(moves), 1):
+    """The state after `moves`, written as records do, from the first one of the game or from `position`."""
+    followed = Followed(GameRecord(game.spec, ()), game, [first_state(game, position)], [])
+    for number, move in enumerate(split_moves(moves), 1):
         try:
-            state = step(game, state, game.parse_action(state, name))
+            followed.play_named(move)
         except BadInput as error:
             raise BadInput(f"move {number}: {error}") from None
-    return state
+    return followed.states[-1]

@@ -28,7 +28,8 @@ def register(app: typer.Typer) -> None:
 def train_command(
     game: GameName,
     algo: Annotated[
-        str | None, typer.Option(help="The algorithm, probs or alphazero; by default the recipe's own, or else probs.")
+        str | None,
+        typer.Option(help="The algorithm: probs, alphazero or td; by default the recipe's own, or else probs."),
     ] = None,
     recipe: Annotated[
         str | None,

@@ -45,6 +45,13 @@ def throw_all(game: Game, states: State, key: Array) -> tuple[State, Array]:
     return jax.vmap(one)(states, jax.random.uniform(key, (batch,)))
 
 
+def must_be_decided(game: Game, state: State) -> State:
+    """`state`, in which someone has to choose or the game is over; BadInput where chance decides next."""
+    if game.num_chance and not bool(game.over(state)) and int(game.player(state)) == CHANCE:
+        raise BadInput("chance decides next in this position: give one in which that is done, such as the dice rolled")
+    return state
+
+
 def parse_outcome(game: Game, state: State, text: str) -> int:
     """The outcome that `text` names of a chance event in `state`; BadInput with those that there are."""
     odds = np.asarray(game.chance(state))

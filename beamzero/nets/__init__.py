@@ -15,7 +15,7 @@ from jax.tree_util import Partial
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.nets.architectures import MLP, Conv, Dense, NetSettings, ResNet
-from beamzero.search.evaluator import Evaluator
+from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.spec import parse, parse_options, unknown
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "make_evaluator",
     "make_joint_evaluator",
     "make_net",
+    "make_value_evaluator",
 ]
 
 NETS: dict[str, type[NetSettings]] = {net.name: net for net in (Conv, Dense, MLP, ResNet)}
@@ -115,6 +116,11 @@ def compute_dtype(precision: str) -> str:
 def make_evaluator(value_net: Net, value_weights: Weights, q_net: Net, q_weights: Weights) -> Evaluator:
     """The evaluator of PROBS: V and Q are two nets."""
     return Evaluator(value=Partial(value_net, value_weights), scores=Partial(q_net, q_weights))
+
+
+def make_value_evaluator(net: Net, weights: Weights) -> Evaluator:
+    """The evaluator of an agent that has V alone: every move is alike to it."""
+    return zero_evaluator(net.game)._replace(value=Partial(net, weights))
 
 
 def make_joint_evaluator(net: Net, weights: Weights) -> Evaluator:

@@ -14,6 +14,8 @@
   ``alphazero:PATH``: one look at its policy;
 - ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
 - ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
+- ``td:PATH``: a trained agent, the move to the position that it likes best; ``td:PATH,depth=2``: the same with
+  expectiminimax, by turns; also ``rolls=``;
 - ``probs:RUN,checkpoint=best``, ``alphazero:RUN,checkpoint=best``: another checkpoint of a run than the last.
 - ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
   move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
@@ -46,8 +48,9 @@ from beamzero.players.trained import load_trained
 from beamzero.players.trees import make_alphazero, make_mcts
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import Search, zero_evaluator
+from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.minimax import Lookahead
-from beamzero.search.simple import AnyMove, OneLook
+from beamzero.search.simple import AnyMove, BestChild, OneLook
 from beamzero.spec import Spec, convert, parse, unknown
 
 __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player"]
@@ -64,7 +67,9 @@ def make_player(name: str, game: Game) -> Player:
     if game.hidden and _sees_everything(spec):
         raise BadInput(f"{name} would see what {game.name} hides (these do not: {', '.join(_FAIR)}, one look at a net)")
     if game.num_chance and not _plays_dice(spec):
-        raise BadInput(f"{name} knows no dice, which {game.name} has (these do: {', '.join(_WITH_DICE)})")
+        raise BadInput(
+            f"{name} knows no dice, which {game.name} has (these do: {', '.join(_WITH_DICE)}, one look at a net)"
+        )
     options = dict(spec.options)
     book = options.pop("book", None)
     player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
@@ -81,7 +86,7 @@ def _sees_everything(spec: Spec) -> bool:
     return not (one_look or spec.head in _FAIR) or "book" in spec.options
 
 
-_WITH_DICE = ("random", "expectiminimax", "mcts", "alphazero", "gnubg", "one look at a net")
+_WITH_DICE = ("random", "expectiminimax", "mcts", "alphazero", "td", "gnubg")
 """Agents that play where chance decides between the moves."""
 
 
@@ -122,6 +127,26 @@ def _probs(name: str, spec: Spec, game: Game) -> Player:
     return SearchPlayer(name, game, search, trained.evaluator)
 
 
+def _td(name: str, spec: Spec, game: Game) -> Player:
+    argument, options = take(spec, name, "path", {"path": str, "checkpoint": str, "depth": int, "rolls": int})
+    path = options.get("path", argument)
+    if not path:
+        raise BadInput(f"{name} needs an agent, such as td:runs/backgammon or td:agent.safetensors")
+    if "depth" not in options:
+        if "rolls" in options:
+            raise BadInput(f"{name}: rolls belong to a search; give depth=TURNS as well")
+        evaluator = load_trained(path, game, options.get("checkpoint", "last"), "td").evaluator
+        return SearchPlayer(name, game, BestChild(), evaluator)
+    if not game.num_chance:
+        raise BadInput(f"{name}: {game.name} has no chance events, and depth is for games that have")
+    try:
+        search = Expectiminimax(options["depth"], rolls=options.get("rolls", 0))
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None
+    evaluator = load_trained(path, game, options.get("checkpoint", "last"), "td").evaluator
+    return SearchPlayer(name, game, search, evaluator, deterministic=not search.rolls, on_host=True)
+
+
 AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "random": _random,
     "lookahead": _lookahead,
@@ -131,6 +156,7 @@ AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "mcts": make_mcts,
     "probs": _probs,
     "alphazero": make_alphazero,
+    "td": _td,
     "uci": make_uci,
     "gtp": make_gtp,
     "gnubg": make_gnubg,

@@ -80,7 +80,7 @@ def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
     argument, options = take(spec, name, "depth", kinds)
     if not game.num_chance:
         raise BadInput(f"{name}: {game.name} has no chance events: alphabeta is made for it")
-    limit = _limit(name, {"depth": argument, **options})
+    limit = _limit(name, {"depth": argument, **options}, MOST_TURNS)
     rolls = options.get("rolls", 0)
     try:
         search = Expectiminimax(limit.depth or MOST_TURNS, limit.nodes or Expectiminimax.nodes, rolls=rolls)
@@ -105,10 +105,12 @@ def _evaluator(name: str, game: Game, options: dict) -> Evaluator:
     return zero_evaluator(game) if by == _NOTHING else feature_evaluator(game, alone * game.point)
 
 
-def _limit(name: str, options: dict) -> Limit:
+def _limit(name: str, options: dict, most_turns: int | None = None) -> Limit:
     """The limit that the options give; one that is written without a key is the depth."""
     depth = options.get("depth")
     depth = convert(depth, int, f"{name}: depth") if isinstance(depth, str) else depth
+    if most_turns is not None and depth is not None and not 1 <= depth <= most_turns:
+        raise BadInput(f"{name}: depth is {depth}, but must be 1 to {most_turns} turns")
     try:
         return Limit(depth, options.get("nodes"), options.get("seconds"))
     except BadInput as error:

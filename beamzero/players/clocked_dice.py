@@ -45,11 +45,12 @@ class ClockedDice(Player):
     def _values(self, evaluator: Evaluator, state: State, seed: Array) -> tuple[np.ndarray, np.ndarray]:
         """What each move is worth to side 0, by the deepest search that came to its end, and the nodes of all."""
         found, nodes = None, jnp.int32(0)
-        # Compile before the clock runs.
+        # The clock runs from after the first slice, so that it does not measure compiling.
         progress = _advance(self.game, self.search, evaluator, seed, self._start(evaluator, state, seed, 1, nodes))
         end = time.monotonic() + self.seconds
         for depth in range(1, self.search.depth + 1):
-            progress = self._start(evaluator, state, seed, depth, nodes)
+            if depth > 1:
+                progress = self._start(evaluator, state, seed, depth, nodes)
             while int(progress.row) >= 0 and (found is None or time.monotonic() < end):
                 progress = _advance(self.game, self.search, evaluator, seed, progress)
             nodes = progress.nodes

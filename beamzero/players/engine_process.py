@@ -75,6 +75,10 @@ class EngineProcess:
                 self._process.wait(_LAST_WORDS)
             self._finalizer()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self) -> None:
         """End it at once."""
         self._finalizer()

@@ -11,7 +11,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ class GnubgProcess:
         )
         self._process = EngineProcess(f"{command} -t -q -r -c {setup}")
         try:
-            self._socket = _connect(path)
+            self._socket = _connect(path, self._process)
             self._lines = self._socket.makefile("r")
             self.title = f"GNU Backgammon {self._version()}"
         except (OSError, EngineTrouble):
@@ -96,7 +96,7 @@ class GnubgProcess:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _connect(path: Path) -> socket.socket:
+def _connect(path: Path, process: EngineProcess) -> socket.socket:
     until = time.monotonic() + _START_SECONDS
     while True:
         try:
@@ -106,7 +106,7 @@ def _connect(path: Path) -> socket.socket:
             return link
         except OSError:
             link.close()
-            if time.monotonic() > until:
+            if time.monotonic() > until or not process.is_alive:
                 raise
             time.sleep(0.05)
 
@@ -118,8 +118,9 @@ class GnubgPlayer(ExternalPlayer):
         legal = self.game.legal_actions(state)
         if self.game.action_name(state, legal[0]) == "pass":
             return legal[0]
-        plans = _plans_of(self.pool)
-        if (known := plans.pop(_mark(state))) is not None:
+        assert isinstance(self.pool, _Pool)
+        plans = self.pool.plans
+        if (known := plans.get(_mark(state))) is not None:
             return known
         if not int(state.low) and int(state.times) < 4:
             raise EngineTrouble("can only be asked about whole rolls")
@@ -156,15 +157,18 @@ class _Plans:
             if len(self._moves) > _PLANS:
                 self._moves.popitem(last=False)
 
-    def pop(self, mark: bytes) -> int | None:
+    def get(self, mark: bytes) -> int | None:
         """The move that was planned there. It stays, since another game may come to the same position."""
         with self._lock:
             return self._moves.get(mark)
 
 
-def _plans_of(pool: EnginePool) -> _Plans:
-    plans: _Plans = vars(pool).setdefault("plans", _Plans())
-    return plans
+class _Pool(EnginePool):
+    """Processes of GNU Backgammon, and the turns that they have begun."""
+
+    def __init__(self, start: Callable[[], Engine], processes: int) -> None:
+        super().__init__(start, processes)
+        self.plans = _Plans()
 
 
 def _mark(state: Any) -> bytes:
@@ -224,11 +228,13 @@ def make_gnubg(name: str, spec: Spec, game: Game) -> Player:
     if not 0 <= plies <= 4:
         raise BadInput(f"{name}: plies is {plies}, but must be 0 to 4")
     command, settings = options.get("command", "gnubg"), GnubgSettings(plies)
+    if not command.strip():
+        raise BadInput(f"{name}: command is empty, but must name a program")
     try:
         find_program(command.split()[0])
     except BadInput as error:
         raise BadInput(f"{name}: {error} (Debian and Ubuntu: apt install gnubg)") from None
-    pool = EnginePool(lambda: GnubgProcess(command, settings), processes_of(name, options))
+    pool = _Pool(lambda: GnubgProcess(command, settings), processes_of(name, options))
     return GnubgPlayer(name, game, command, pool.title, settings, True, pool)
 
 

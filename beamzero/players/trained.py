@@ -15,7 +15,15 @@ import numpy as np
 
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game
-from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_joint_evaluator, make_net
+from beamzero.nets import (
+    Net,
+    Weights,
+    compute_dtype,
+    make_evaluator,
+    make_joint_evaluator,
+    make_net,
+    make_value_evaluator,
+)
 from beamzero.runs.agentfile import flatten, load_agent, save_agent, unflatten
 from beamzero.runs.checkpoints import Checkpoints, Restored
 from beamzero.runs.run import Run
@@ -39,6 +47,7 @@ AGENT_NETS: dict[str, dict[str, NetPlace]] = {
         "q": NetPlace("q_net", "scores", ("q", "weights")),
     },
     "alphazero": {"net": NetPlace("net", "joint", ("best",))},
+    "td": {"value": NetPlace("value_net", "value", ("value", "weights"))},
 }
 """The nets that make an agent of each algorithm, by the names that they have in an agent file."""
 
@@ -68,6 +77,8 @@ class Trained:
         nets, weights = self.nets, self.weights
         if self.algorithm == "alphazero":
             return make_joint_evaluator(nets["net"], weights["net"])
+        if self.algorithm == "td":
+            return make_value_evaluator(nets["value"], weights["value"])
         return make_evaluator(nets["value"], weights["value"], nets["q"], weights["q"])
 
     def save(self, path: str | Path) -> None:

@@ -120,8 +120,8 @@ def scores_of_moves(evaluator: Evaluator, states: State, moves: Array) -> Array:
 
 
 def side_sign(game: Game, states: State) -> Array:
-    """float32 [B]: +1 where side 0 is to move, -1 where side 1 is. A value times this is the value for side 0."""
-    return (1 - 2 * jax.vmap(game.player)(states)).astype(jnp.float32)
+    """float32 [B]: +1 where side 0 chooses next, -1 where side 1 does. A value times this is the value for side 0."""
+    return (1 - 2 * jax.vmap(game.next_side)(states)).astype(jnp.float32)
 
 
 def spread(moves: Array, listed: Array, values: Array, num_actions: int, fill: float) -> Array:

@@ -11,8 +11,16 @@ from jax import Array
 
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
-from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_best, choose_move, scores_of_moves
+from beamzero.search.children import listed_moves, value_children
+from beamzero.search.evaluator import (
+    Evaluator,
+    RootMoves,
+    SearchResult,
+    choose_best,
+    choose_move,
+    scores_of_moves,
+    side_sign,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +50,17 @@ class OneLook:
         values = jnp.where(listed, scores_of_moves(evaluator, states, moves), -jnp.inf)
         roots = RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_))
         return choose_move(game, roots, jnp.ones(listed.shape[0], jnp.int32), key)
+
+
+@dataclasses.dataclass(frozen=True)
+class BestChild:
+    """The move to the position that the evaluator values highest: the TD agent without a search."""
+
+    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+        moves, count, listed = listed_moves(game, states)
+        children = value_children(game, evaluator, states, moves, listed)
+        own = jnp.where(listed, side_sign(game, states)[:, None] * children.value, -jnp.inf)
+        return choose_move(game, RootMoves(moves, listed, own, children.over & listed), count, key)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,8 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.training.alphazero import AlphaZero
 from beamzero.training.probs import Probs
 from beamzero.training.report import Phase
-from beamzero.training.settings import AlphaZeroSettings, ProbsSettings, RunSettings
+from beamzero.training.settings import AlphaZeroSettings, ProbsSettings, RunSettings, TdSettings
+from beamzero.training.td import TD
 
 
 class TrainingState(Protocol):
@@ -72,4 +73,5 @@ class Kind(NamedTuple):
 ALGORITHMS: dict[str, Kind] = {
     "probs": Kind(Probs, ProbsSettings),
     "alphazero": Kind(AlphaZero, AlphaZeroSettings),
+    "td": Kind(TD, TdSettings),
 }

@@ -300,6 +300,8 @@ def _agent_text(comparison: Comparison, folder: Path, recipe: Recipe, seed: int,
     evaluations = comparison.play_evaluations
     if recipe.algorithm == "alphazero":
         return f"{text},sims={evaluations}"
+    if recipe.algorithm == "td":
+        return f"{text},depth=1"
     # An expansion of the beam search puts every child to V, and the node to Q.
     return f"{text},expand={max(1, round(evaluations / (1 + mean_moves(comparison.game))))}"
 

@@ -1,4 +1,4 @@
-"""The settings of a training run: what every run has, and what PROBS and AlphaZero have of their own."""
+"""The settings of a training run: what every run has, and what each algorithm has of its own."""
 
 from __future__ import annotations
 
@@ -275,6 +275,34 @@ class AlphaZeroSettings(RunSettings):
         if self.lanes and self.games % self.lanes:
             raise BadInput(f"lanes is {self.lanes}, but must divide the {self.games} games of an iteration")
         make_net(self.net)
+
+
+@dataclasses.dataclass(frozen=True)
+class TdSettings(RunSettings):
+    """Every setting of a TD(lambda) run."""
+
+    trace: float = 0.7
+    """lambda: how much of what is learned comes from later moves and the result, rather than from the next move."""
+    explore: float = 0.0
+    """The probability of any move in place of the best. Where there are dice, they see to it that much is met."""
+    value_net: str = "mlp:width=128,depth=2"
+    """The net, such as mlp:width=128,depth=2."""
+    learning_rate: float = 0.001
+    """Learning rate (Adam)."""
+    batch_size: int = 256
+    """Positions in a minibatch; every position of an iteration is learned from once."""
+
+    ranges: ClassVar[Ranges] = {
+        **RunSettings.ranges,
+        "trace": (0.0, 1.0),
+        "explore": (0.0, 1.0),
+        "learning_rate": (1e-9, 1.0),
+        "batch_size": (1, 10**6),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        make_net(self.value_net)
 
 
 CHANGEABLE = {

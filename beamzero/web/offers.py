@@ -19,7 +19,7 @@ from beamzero.spec import quote, unknown
 HUMAN = "human"
 RUN = "run:"
 
-_SIMULATIONS = {"alphazero": ",sims=100", "probs": ""}
+_SIMULATIONS = {"alphazero": ",sims=100", "probs": "", "td": ""}
 """How a trained agent plays unless someone says otherwise."""
 
 

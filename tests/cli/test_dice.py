@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 
+import jax
 import pytest
 from rich.console import Console
 
+from beamzero.arena.openings import draw_openings
 from beamzero.cli import main
 from beamzero.cli.play import Session, default_agent
 from beamzero.errors import BadInput
@@ -57,7 +59,7 @@ def test_a_person_types_a_whole_turn_and_hears_what_is_rolled():
         session.obey(session.ask(""))
         assert session.moves == [], "nothing is played of a turn that cannot be"
     session.obey(session.ask(""))
-    assert session.moves == ["8/5", "6/5"] and session.turns[-1].side == 1
+    assert session.moves[0] == "8/5" and session.moves[1].startswith("6/5:") and session.turns[-1].side == 1
     said = shown.getvalue()
     assert "one move too many" in said and "is not a legal move here" in said and "rolls " in said
 
@@ -91,3 +93,46 @@ def test_what_dice_are_not_made_for_yet_gets_one_line_and_writes_nothing(argumen
     said = capsys.readouterr().err
     assert why in said and len(said.strip().splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("agent", ["expectiminimax:depth=1", "mcts:sims=4"])
+@pytest.mark.parametrize(
+    "more", [["--position", ROLL.replace(":31", ":00")], ["--position", ROLL, "--moves", "8/5,6/5"]]
+)
+def test_a_position_in_which_the_dice_decide_next_is_not_analysed(agent, more, capsys):
+    assert main(["analyse", "backgammon", agent, *more]) == 2
+    assert "chance decide" in capsys.readouterr().err
+
+
+def test_moves_may_say_what_was_rolled(capsys):
+    assert main(["analyse", "backgammon", "random", "--position", ROLL, "--moves", "8/5,6/5:6-4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["position"].endswith(":-1:64")
+
+
+def test_openings_of_a_battle_end_with_a_turn():
+    openings = draw_openings(GAME, 20, 4, jax.random.key(1), distinct=False)
+    assert all(
+        bool(low) or int(times) == 4 for low, times in zip(openings.states.low, openings.states.times, strict=True)
+    )
+    with pytest.raises(BadInput, match="no turn of backgammon ends after 1 random plies"):
+        draw_openings(GAME, 4, 1, jax.random.key(1), distinct=False)
+
+
+def test_nobody_sees_the_other_hand_by_swapping_or_by_taking_back_the_end():
+    poker = make_game("kuhn_poker")
+    shown = io.StringIO()
+    session = Session(poker, make_player("random", poker), Console(file=shown, width=100), input)
+    session.obey("swap")
+    assert session.side == 0 and "finish the game first" in shown.getvalue()
+    while not session.over:
+        session.play(poker.legal_actions(session.state)[0])
+    ended = list(session.turns)
+    session.obey("undo")
+    assert session.turns == ended and "begin a new game" in shown.getvalue()
+
+
+def test_points_of_few_games_have_a_finite_interval_within_the_stake(capsys):
+    assert main(["battle", "kuhn_poker", "random", "random", "--games", "2", "--random-plies", "0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=lambda text: pytest.fail(f"{text} is no JSON"))
+    low, high = found["points_interval"]
+    assert -2 <= low <= found["points"] <= high <= 2 and low < high and found["unit"] == "chips"

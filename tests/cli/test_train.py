@@ -111,7 +111,7 @@ def test_without_a_recipe_each_algorithm_takes_its_own_quick_one(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
-        (["--algo", "sarsa"], "unknown algorithm 'sarsa' (there are: alphazero, probs)"),
+        (["--algo", "sarsa"], "unknown algorithm 'sarsa' (there are: alphazero, probs, td)"),
         (["--algo", "alphazero", "--recipe", "connect_four_quick"], "connect_four_quick is for probs, not alphazero"),
         (["--algo", "alphazero", "--set", "sims=0"], "sims is 0, but must be 1 to 100000"),
         (["--algo", "alphazero", "--set", "expand=3"], "a run of AlphaZero has no setting 'expand'"),

@@ -19,6 +19,7 @@ from beamzero.training.settings import (
     AlphaZeroSettings,
     ProbsSettings,
     RunSettings,
+    TdSettings,
     describe_settings,
 )
 
@@ -28,8 +29,8 @@ NUMBERS = [(algorithm, name) for algorithm, kind in KINDS.items() for name in ki
 both = pytest.mark.parametrize("algorithm", KINDS)
 
 
-def test_both_algorithms_have_what_every_run_has():
-    assert {"probs": ProbsSettings, "alphazero": AlphaZeroSettings} == KINDS
+def test_all_algorithms_have_what_every_run_has():
+    assert {"probs": ProbsSettings, "alphazero": AlphaZeroSettings, "td": TdSettings} == KINDS
     for fields in FIELDS.values():
         assert field_types(RunSettings).items() < fields.items()
 
@@ -185,7 +186,7 @@ def test_a_recipe_for_the_other_algorithm_is_refused():
     assert make_settings(other, {}).sims == 7, "without a word it is the recipe's own algorithm"
     with pytest.raises(BadInput, match=r"^the recipe connect_four_quick is for alphazero, not probs$"):
         make_settings(other, {}, "probs")
-    with pytest.raises(BadInput, match=r"^unknown algorithm 'sarsa' \(there are: alphazero, probs\)$"):
+    with pytest.raises(BadInput, match=r"^unknown algorithm 'sarsa' \(there are: alphazero, probs, td\)$"):
         make_settings(None, {}, "sarsa")
 
 

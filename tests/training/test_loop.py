@@ -435,7 +435,7 @@ def test_how_a_run_is_measured_and_saved_may_change(whole, algorithm, tmp_path):
         (["--set", "nonsense=1"], "has no setting 'nonsense'"),
         (["--set", "rate_sims=9"], "a run of PROBS has no setting 'rate_sims'"),
         (["--algo", "alphazero"], "holds a run of probs, not of alphazero"),
-        (["--algo", "sarsa"], "unknown algorithm 'sarsa' (there are: alphazero, probs)"),
+        (["--algo", "sarsa"], "unknown algorithm 'sarsa' (there are: alphazero, probs, td)"),
         (["--iterations", "0"], "iterations is 0"),
         (["--minutes", "-1"], "minutes is -1.0"),
     ],

@@ -18,6 +18,7 @@ from tests.training.toy import NET, numbers
 TOY_SIZE: dict[str, dict[str, Any]] = {
     "probs": {"expand": 2, "value_net": NET, "q_net": NET, "search_batch": 64, "drop_ratio": 0},
     "alphazero": {"sims": 2, "net": NET, "window": 200, "batch_size": 16, "batches": 2, "lanes": 1, "gate_games": 0},
+    "td": {"value_net": NET, "batch_size": 16},
 }
 
 
@@ -31,6 +32,7 @@ def kinds_of_recipes() -> list[str]:
     for name, recipe in list_recipes().items():
         if (recipe.game, recipe.algorithm) in {
             ("connect_four", "probs"), ("connect_four", "alphazero"), ("togyzkumalak", "probs"), ("chess", "alphazero"),
+            ("backgammon", "td"),
         }:  # fmt: skip
             kinds.setdefault((recipe.game, recipe.algorithm, bool(recipe.settings.get("q_games"))), name)
     return list(kinds.values())

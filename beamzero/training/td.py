@@ -1,0 +1,190 @@
+"""TD(lambda), in the manner of TD-Gammon: a value net that learns from what it thinks a move later, and from results.
+
+The net judges the positions that moves lead to, before the dice are thrown. A side plays the move to the position that
+is best for it, and each such position learns
+
+    G(t) = (1 - lambda) * V(t + 1) + lambda * G(t + 1)
+
+where V(t + 1) is what the best move in the position after it is worth, and G at the end is the result. Where a move was
+tried at random, nothing is learned from what came after it: G is V there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from beamzero.errors import RunStopped
+from beamzero.games import Game, State
+from beamzero.games.chance import settle_all
+from beamzero.nets import Net, compute_dtype, make_net, make_value_evaluator
+from beamzero.players import Player, SearchPlayer
+from beamzero.search.children import listed_moves, value_children
+from beamzero.search.evaluator import Evaluator, first_highest, side_sign
+from beamzero.search.packing import pack, take_rows
+from beamzero.search.simple import BestChild
+from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, new_learner
+from beamzero.training.laps import Laps
+from beamzero.training.report import Phase
+from beamzero.training.schedule import cosine, share_done
+from beamzero.training.settings import TdSettings
+
+
+class TdState(NamedTuple):
+    """All that an iteration hands to the next."""
+
+    value: Learner
+
+    def as_tree(self) -> dict[str, Any]:
+        """As plain dicts, which is how it lies on disk."""
+        return {"value": self.value._asdict()}
+
+
+class Played(NamedTuple):
+    """G games of T moves: what each move led to, before the dice were thrown."""
+
+    states: State  # [T, G, ...]
+    best: Array  # float32 [T, G] what the best move was worth to side 0
+    value: Array  # float32 [T, G] what the move that was made was worth to side 0: the result where it ended the game
+    random: Array  # bool [T, G] whether it was tried at random
+    played: Array  # bool [T, G] whether the game got that far
+
+
+@dataclasses.dataclass(frozen=True)
+class TD:
+    """The algorithm with its settings, for one game."""
+
+    title: ClassVar[str] = "TD(lambda)"
+
+    game: Game
+    settings: TdSettings
+
+    @functools.cached_property
+    def net(self) -> Net:
+        return Net(self.game, make_net(self.settings.value_net), "value", compute_dtype(self.settings.precision))
+
+    def init(self, key: Array) -> TdState:
+        """A net with random weights."""
+        return TdState(new_learner(self.net.init(key)))
+
+    def from_tree(self, tree: dict[str, Any]) -> TdState:
+        """The state that was saved as `tree`."""
+        return TdState(Learner(**tree["value"]))
+
+    def evaluator(self, state: TdState) -> Evaluator:
+        return make_value_evaluator(self.net, state.value.weights)
+
+    def player(self, state: TdState) -> Player:
+        """The agent: the move to the position that it likes best."""
+        return SearchPlayer("td", self.game, BestChild(), self.evaluator(state))
+
+    def bytes_needed(self) -> int:
+        """The states of an iteration, twice: as they were played, and packed."""
+        state = jax.eval_shape(self.game.init, jax.random.key(0))
+        size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+        return 2 * self.settings.games * self._turns * size
+
+    def iterate(
+        self, state: TdState, iteration: int, key: Array, report: Phase, share: float | None = None
+    ) -> tuple[TdState, dict[str, Any]]:
+        """One iteration: play, and fit the net to what came of its positions."""
+        settings = self.settings
+        share = share_done(iteration, settings.iterations) if share is None else share
+        play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
+        rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
+        clock = Laps()
+
+        report("self-play", 0, settings.games)
+        games, evaluations = play(
+            self.game, settings.games, self._turns, settings.explore, self.evaluator(state), play_key
+        )
+        rows, count = learned_from(self.game, games, jnp.float32(settings.trace))
+        states = int(count)
+        clock.lap("self_play")
+
+        report("fitting", 0, 1)
+        learner, loss = fit(
+            ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
+            jnp.float32(0), jnp.float32(rate), fit_key,
+        )  # fmt: skip
+        if not bool(jnp.isfinite(loss)):
+            raise RunStopped(f"the loss is {float(loss)}: try a smaller learning rate (it was {rate:g})")
+        clock.lap("fit")
+        turns = int(jnp.sum(games.played))
+        return TdState(learner), {
+            "value_loss": float(loss), "mean_turns": turns / settings.games, "games": settings.games,
+            "states": states, "evaluations": int(evaluations), "learning_rate": rate, "seconds": clock.seconds,
+        }  # fmt: skip
+
+    @property
+    def _turns(self) -> int:
+        return min(self.settings.max_turns, self.game.max_plies)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
+    """Play the games in lockstep, each side the move that it likes best, or any with the probability `explore`.
+
+    Also how many positions the net was asked about, int32 [].
+    """
+    start_key, play_key = jax.random.split(key)
+    states = jax.vmap(game.init)(jax.random.split(start_key, games))
+    numbers, marks = jnp.zeros((turns, games), jnp.float32), jnp.zeros((turns, games), jnp.bool_)
+    history = jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states)
+
+    def go_on(carry: tuple[Array, State, Played, Array]) -> Array:
+        turn, states, *_ = carry
+        return (turn < turns) & ~jnp.all(jax.vmap(game.over)(states))
+
+    def move(carry: tuple[Array, State, Played, Array]) -> tuple[Array, State, Played, Array]:
+        turn, states, seen, ran = carry
+        random_key, slot_key, dice_key = jax.random.split(jax.random.fold_in(play_key, turn), 3)
+        running = ~jax.vmap(game.over)(states)
+        moves, count, listed = listed_moves(game, states, running)
+        children = value_children(game, evaluator, states, moves, listed)
+        value = children.value
+        own = jnp.where(listed, side_sign(game, states)[:, None] * value, -jnp.inf)
+        tried = running & (jax.random.uniform(random_key, (games,)) < explore)
+        any_slot = (jax.random.uniform(slot_key, (games,)) * count.astype(jnp.float32)).astype(jnp.int32)
+        best = first_highest(own)
+        slot = jnp.where(tried, jnp.minimum(any_slot, jnp.maximum(count - 1, 0)), best)
+
+        def at(numbers: Array, slot: Array) -> Array:
+            return jnp.take_along_axis(numbers, slot[:, None], axis=1)[:, 0]
+
+        after = jax.vmap(game.step)(states, at(moves, slot))
+        now = Played(after, at(value, best), at(value, slot), tried, running)
+        seen = jax.tree.map(lambda all_of_it, one: all_of_it.at[turn].set(one), seen, now)
+        return turn + 1, settle_all(game, after, dice_key), seen, ran + children.ran
+
+    nothing = Played(history, numbers, numbers, marks, marks)
+    return lax.while_loop(go_on, move, (jnp.int32(0), states, nothing, jnp.int32(0)))[2:]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def learned_from(game: Game, games: Played, trace: Array) -> tuple[ValueRows, Array]:
+    """The positions that are learned from, packed, with what each is to learn for the side to move; and how many.
+
+    Those that ended a game are none: their value is the result, and nobody asks a net for it.
+    """
+    over = jax.vmap(jax.vmap(game.over))(games.states)
+
+    def before(later: tuple[Array, Array, Array, Array], now: Played) -> tuple[Any, Array]:
+        best, target, random, played = later
+        # Of the position after a move: what the next one found, or itself where there is none (a game that was cut).
+        onward = jnp.where(random, best, (1 - trace) * best + trace * target)
+        own = jnp.where(jax.vmap(game.over)(now.states) | ~played, now.value, onward)
+        return (now.best, own, now.random, now.played), own
+
+    games_at_once = games.value.shape[1]
+    zeros, no = jnp.zeros(games_at_once, jnp.float32), jnp.zeros(games_at_once, jnp.bool_)
+    _, targets = lax.scan(before, (zeros, zeros, no, no), games, reverse=True)
+    signs = jax.vmap(functools.partial(side_sign, game))(games.states)
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), ValueRows(games.states, signs * targets))
+    places, count = pack((games.played & ~over).reshape(-1))
+    return take_rows(flat, places), count
