@@ -6,12 +6,11 @@ import dataclasses
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from beamzero.games import Game, State
-from beamzero.players.player import Player
+from beamzero.players.player import Player, choose_one_by_one
 from beamzero.search.alphabeta import AlphaBeta, Found
 from beamzero.search.deepening import deepen
 from beamzero.search.evaluator import Evaluator, SearchResult, zero_evaluator
@@ -42,12 +41,7 @@ class ClockedPlayer(Player):
         return _choose(self.search, self.game, states, _stack(found), key)
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        states = jax.device_get(states)
-        moves = np.zeros(turn.shape[0], np.int32)
-        for row in np.flatnonzero(np.asarray(turn)).tolist():
-            state = jax.tree.map(lambda x: x[row][None], states)
-            moves[row] = int(self.think(state, jax.random.fold_in(key, row)).action[0])
-        return jnp.asarray(moves)
+        return choose_one_by_one(self, states, turn, key)
 
 
 def find_result(search: AlphaBeta, game: Game, state: State, found: Found, key: Array) -> SearchResult:

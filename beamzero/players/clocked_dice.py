@@ -12,10 +12,9 @@ import numpy as np
 from jax import Array, lax
 
 from beamzero.games import Game, State
-from beamzero.players.player import Player
-from beamzero.search.children import listed_moves
+from beamzero.players.player import Player, choose_one_by_one
 from beamzero.search.cores import to_host
-from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
+from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.expectiminimax import Expectiminimax, Progress
 
 _SLICE = 500
@@ -40,7 +39,7 @@ class ClockedDice(Player):
             state = jax.tree.map(lambda x, row=row: x[row], states)
             found.append(self._values(evaluator, state, jax.random.bits(jax.random.fold_in(key, row), (), jnp.uint32)))
         values, nodes = (np.stack(column) for column in zip(*found, strict=True))
-        return _choose(self.game, states, jnp.asarray(values), jnp.asarray(nodes), key)
+        return _choose(self.game, self.search, states, jnp.asarray(values), jnp.asarray(nodes), key)
 
     def _values(self, evaluator: Evaluator, state: State, seed: Array) -> tuple[np.ndarray, np.ndarray]:
         """What each move is worth to side 0, by the deepest search that came to its end, and the nodes of all."""
@@ -64,12 +63,7 @@ class ClockedDice(Player):
         return _start(self.game, self.search, evaluator, state, seed, jnp.int32(depth), nodes)
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
-        states = jax.device_get(states)
-        moves = np.zeros(turn.shape[0], np.int32)
-        for row in np.flatnonzero(np.asarray(turn)).tolist():
-            state = jax.tree.map(lambda x, row=row: x[row][None], states)
-            moves[row] = int(self.think(state, jax.random.fold_in(key, row)).action[0])
-        return jnp.asarray(moves)
+        return choose_one_by_one(self, states, turn, key)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -89,8 +83,6 @@ def _advance(game: Game, search: Expectiminimax, evaluator: Evaluator, seed: Arr
     )
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _choose(game: Game, states: State, values: Array, nodes: Array, key: Array) -> SearchResult:
-    moves, _, listed = listed_moves(game, states)
-    own = jnp.where(listed, side_sign(game, states)[:, None] * values[:, : game.max_moves], -jnp.inf)
-    return choose_move(game, RootMoves(moves, listed, own, jnp.zeros(listed.shape, jnp.bool_)), nodes, key)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _choose(game: Game, search: Expectiminimax, states: State, values: Array, nodes: Array, key: Array) -> SearchResult:
+    return search.choose(game, states, values, nodes, key)

@@ -57,6 +57,16 @@ class Player(abc.ABC):
         return self.choose(states, turn, key)
 
 
+def choose_one_by_one(player: Player, states: State, turn: Array, key: Array) -> Array:
+    """What `Player.choose` promises, of a player that thinks about one position after the other."""
+    states = jax.device_get(states)
+    moves = np.zeros(turn.shape[0], np.int32)
+    for row in np.flatnonzero(np.asarray(turn)).tolist():
+        state = jax.tree.map(lambda x, row=row: x[row][None], states)
+        moves[row] = int(player.think(state, jax.random.fold_in(key, row)).action[0])
+    return jnp.asarray(moves)
+
+
 @dataclasses.dataclass(frozen=True)
 class SearchPlayer(Player):
     """A search with an evaluator, on the device. Players that differ only in weights share their compiled code."""

@@ -29,7 +29,7 @@ from jax import Array, lax
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State
 from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
 
 LOW, HIGH = np.float32(-1), np.float32(1)
 """What values lie between."""
@@ -102,9 +102,12 @@ class Expectiminimax:
         _, (values, nodes) = lax.scan(
             lambda _, given: (None, self.values(game, evaluator, *given)), None, (states, seeds)
         )
+        return self.choose(game, states, values, nodes, key)
+
+    def choose(self, game: Game, states: State, values: Array, nodes: Array, key: Array) -> SearchResult:
+        """The result for B states by the `values` [B, W] of their moves, for side 0, as `values` gives them."""
         moves, _, listed = listed_moves(game, states)
-        sign = jax.vmap(lambda state: _sign(game.player(state)))(states)
-        own = jnp.where(listed, sign[:, None] * values[:, : game.max_moves], -jnp.inf)
+        own = jnp.where(listed, side_sign(game, states)[:, None] * values[:, : game.max_moves], -jnp.inf)
         return choose_move(game, RootMoves(moves, listed, own, jnp.zeros(listed.shape, jnp.bool_)), nodes, key)
 
     def values(self, game: Game, evaluator: Evaluator, state: State, seed: Array) -> tuple[Array, Array]:
