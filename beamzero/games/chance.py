@@ -19,12 +19,24 @@ def draw_outcome(game: Game, state: State, draw: Array) -> Array:
     return jnp.sum(jnp.cumsum(game.chance(state))[:-1] <= draw, dtype=jnp.int32)
 
 
+def chance_is_next(game: Game, state: State) -> Array:
+    """bool []: whether chance decides next; never where the game is over."""
+    return (game.player(state) == CHANCE) & ~game.over(state)
+
+
+def follow(game: Game, state: State, choice: Array) -> State:
+    """The state after a move; where chance decides next, after the event came out as `choice`."""
+    after = game.step(state, choice)
+    if not game.num_chance:
+        return after
+    return keep_if(chance_is_next(game, state), game.resolve(state, choice), after)
+
+
 def settle(game: Game, state: State, draw: Array) -> State:
     """The state after the chance event that comes next, as `draw` picks it; the state itself where none does."""
     if not game.num_chance:
         return state
-    decides = (game.player(state) == CHANCE) & ~game.over(state)
-    return keep_if(decides, game.resolve(state, draw_outcome(game, state, draw)), state)
+    return keep_if(chance_is_next(game, state), game.resolve(state, draw_outcome(game, state, draw)), state)
 
 
 def settle_all(game: Game, states: State, key: Array) -> State:
@@ -39,15 +51,15 @@ def throw_all(game: Game, states: State, key: Array) -> tuple[State, Array]:
         return states, jnp.full(batch, NOTHING, jnp.int32)
 
     def one(state: State, draw: Array) -> tuple[State, Array]:
-        decides = (game.player(state) == CHANCE) & ~game.over(state)
-        return settle(game, state, draw), jnp.where(decides, draw_outcome(game, state, draw), NOTHING)
+        outcome = jnp.where(chance_is_next(game, state), draw_outcome(game, state, draw), NOTHING)
+        return settle(game, state, draw), outcome
 
     return jax.vmap(one)(states, jax.random.uniform(key, (batch,)))
 
 
 def must_be_decided(game: Game, state: State) -> State:
     """`state`, in which someone has to choose or the game is over; BadInput where chance decides next."""
-    if game.num_chance and not bool(game.over(state)) and int(game.player(state)) == CHANCE:
+    if game.num_chance and bool(chance_is_next(game, state)):
         raise BadInput("chance decides next in this position: give one in which that is done, such as the dice rolled")
     return state
 

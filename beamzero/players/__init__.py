@@ -66,10 +66,10 @@ def make_player(name: str, game: Game) -> Player:
         raise unknown("agent", spec.head, [*AGENTS, *_STEPS])
     if game.hidden and _sees_everything(spec):
         raise BadInput(f"{name} would see what {game.name} hides (these do not: {', '.join(_FAIR)}, one look at a net)")
-    if game.num_chance and not _plays_dice(spec):
-        raise BadInput(
-            f"{name} knows no dice, which {game.name} has (these do: {', '.join(_WITH_DICE)}, one look at a net)"
-        )
+    if game.num_chance and spec.head not in _WITH_DICE:
+        raise BadInput(f"{name} knows no dice, which {game.name} has (these do: {', '.join(_WITH_DICE)})")
+    if game.num_chance and "book" in spec.options:
+        raise BadInput(f"{name}: a book knows no dice, which {game.name} has")
     options = dict(spec.options)
     book = options.pop("book", None)
     player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
@@ -86,13 +86,8 @@ def _sees_everything(spec: Spec) -> bool:
     return not (one_look or spec.head in _FAIR) or "book" in spec.options
 
 
-_WITH_DICE = ("random", "expectiminimax", "mcts", "alphazero", "td", "gnubg")
-"""Agents that play where chance decides between the moves."""
-
-
-def _plays_dice(spec: Spec) -> bool:
-    one_look = spec.head == "probs" and "expand" not in spec.options
-    return (one_look or spec.head in _WITH_DICE) and "book" not in spec.options
+_WITH_DICE = ("random", "expectiminimax", "mcts", "alphazero", "probs", "td", "gnubg")
+"""Agents that play where chance decides between the moves; a book does not."""
 
 
 _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}

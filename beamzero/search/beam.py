@@ -10,9 +10,14 @@ Depth. Algorithm 1 opens the children of a node at depth d while d < M. So nodes
 lie up to M + 1 plies below the root: the paper's M = 2 sees three plies. That is the meaning of `depth` here. With
 ``strict=True`` no leaf lies deeper than `depth` plies.
 
+Dice. A state in which chance decides is a node like any other: V judges it before the roll. Its children are the
+outcomes that can come; Q says nothing of them, so each has the Q of the move that led to the roll. In the end it is
+worth their mean by the odds. A roll is no ply. Roots are states in which someone chooses.
+
 Layout. Children of expansion e stand in slots e*K to e*K + K - 1, so one slice update writes them and nothing is
 scattered. Only expanded nodes keep their state, a K-th of all: a chosen child's state is its parent's, one step on.
-Values are for side 0 throughout, so a sign is needed only where a side chooses.
+Values are for side 0 throughout, so a sign is needed only where a side chooses. K is the most moves of a position, or
+where that is more, the most outcomes of a roll.
 
 Games with many moves keep this layout, though most slots stay empty there: in chess 31 of 218 hold a move. A slot takes
 13 bytes, so the 218 take 2.8 kB beside the 1.1 kB of an expanded state. To share slots between expansions would save
@@ -22,6 +27,7 @@ Games with many moves keep this layout, though most slots stay empty there: in c
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
@@ -31,8 +37,9 @@ from jax import Array, lax
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
+from beamzero.games.chance import chance_is_next, follow
 from beamzero.games.game import keep_if
-from beamzero.search.children import best_child, listed_moves, value_children
+from beamzero.search.children import best_child, listed_moves, listed_outcomes, slots_of, value_children
 from beamzero.search.evaluator import (
     Evaluator,
     RootMoves,
@@ -53,9 +60,9 @@ class Tree(NamedTuple):
     states: State  # [B, E, ...] the expanded node; entry 0 is the root
     slot: Array  # int32 [B, E] the slot that the expanded node stands in; -1 for the root
     depth: Array  # int32 [B, E] plies from the root to the expanded node
-    sign: Array  # float32 [B, E] +1 where side 0 is to move there, else -1
+    sign: Array  # float32 [B, E] +1 where side 0 is to move there, -1 where side 1 is, 0 where chance decides
     children: Array  # int32 [B, E] how many children it has; 0 where nothing was left to expand
-    action: Array  # int32 [B, E*K] the move that leads to the child
+    action: Array  # int32 [B, E*K] the move that leads to the child, or the outcome
     value: Array  # float32 [B, E*K] the child's value for side 0: the score if it is over, else V
     over: Array  # bool [B, E*K] whether the game is over there
     priority: Array  # float32 [B, E*K] -inf where there is nothing to expand
@@ -65,6 +72,14 @@ class Tree(NamedTuple):
     evaluations: Array  # int32 [B] how often V and Q were asked
     ran: Array  # int32 [] positions that V and Q were run on to answer that, padding included
     done: Array  # int32 [] expansions made so far
+    dice: Dice | None  # None in a game without chance events
+
+
+class Dice(NamedTuple):
+    """What trees of games with chance events keep besides."""
+
+    scores: Array  # float32 [B, E*K] Q of the move that leads to the child, or of the move before the roll
+    odds: Array  # float32 [B, E*K] how likely an outcome is; 0 for moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,12 +104,13 @@ class BeamSearch:
         """About how much memory the tree of one root takes."""
         state = jax.eval_shape(game.init, jax.random.key(0))
         state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-        return self.expand * (state_bytes + 20 + 13 * game.max_moves)
+        return self.expand * (state_bytes + 20 + (21 if game.num_chance else 13) * slots_of(game))
 
     def start(self, game: Game, states: State, wanted: Array | None = None) -> Tree:
         """Trees of their roots alone. A root where `wanted` [B] is false, or that is over, stays so at no cost."""
         over = jax.vmap(game.over)(states)
-        batch, slots = over.shape[0], self.expand * game.max_moves
+        batch, slots = over.shape[0], self.expand * slots_of(game)
+        nothing = jnp.zeros((batch, slots), jnp.float32)
         return Tree(
             states=jax.tree.map(
                 lambda x: jnp.zeros((batch, self.expand, *x.shape[1:]), x.dtype).at[:, 0].set(x), states
@@ -104,7 +120,7 @@ class BeamSearch:
             sign=jnp.ones((batch, self.expand), jnp.float32),
             children=jnp.zeros((batch, self.expand), jnp.int32),
             action=jnp.zeros((batch, slots), jnp.int32),
-            value=jnp.zeros((batch, slots), jnp.float32),
+            value=nothing,
             over=jnp.zeros((batch, slots), jnp.bool_),
             priority=jnp.full((batch, slots), -jnp.inf, jnp.float32),
             highest=jnp.full((batch, self.expand), -jnp.inf, jnp.float32),
@@ -113,6 +129,7 @@ class BeamSearch:
             evaluations=jnp.zeros(batch, jnp.int32),
             ran=jnp.int32(0),
             done=jnp.int32(0),
+            dice=Dice(nothing, nothing) if game.num_chance else None,
         )
 
     def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
@@ -127,18 +144,28 @@ class BeamSearch:
     def _expand(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
         """Make the children of each root's next node."""
         node, depth = _next_node(game, tree)
-        width = game.max_moves
-        moves, count, listed = listed_moves(game, node, tree.open)
-        children = value_children(game, evaluator, node, moves, listed)
+        width = slots_of(game)
+        moves, count, listed, odds = _choices(game, node, tree.open)
+        children = value_children(game, evaluator, node, moves, listed, functools.partial(follow, game))
         ask_value = listed & ~children.over
-        may_open = ask_value & (depth < (self.depth - 1 if self.strict else self.depth))[:, None]
+        opens = depth < (self.depth - 1 if self.strict else self.depth)
+        sign, knows_scores = side_sign(game, node), depth == 0
+        if odds is not None:
+            rolls = jnp.any(odds > 0, axis=1)
+            sign = jnp.where(rolls, 0.0, sign)
+            # Of the root's moves Q is asked too: a roll has to know what its outcomes are to be ranked by.
+            opens, knows_scores = opens | rolls, rolls
+        may_open = ask_value & opens[:, None]
         # The root's children come first whatever Q says, and what no expansion is left for needs no priority.
         waiting = jnp.sum(tree.priority[:, :width] == jnp.inf, axis=1, dtype=jnp.int32)
-        ask_scores = jnp.any(may_open, axis=1) & (depth > 0) & (self.expand - 1 - tree.done > waiting)
+        ask_scores = jnp.any(may_open, axis=1) & ~knows_scores & (self.expand - 1 - tree.done > waiting)
         # Nearly every root asks, until nearly none does.
         scores, ran = apply_packed(
             lambda rows, _: scores_of_moves(evaluator, *rows), (node, moves), ask_scores, eighths=(1, 8)
         )
+        if tree.dice is not None:
+            before = jnp.take_along_axis(tree.dice.scores, jnp.maximum(tree.next_slot, 0)[:, None], axis=1)
+            scores = jnp.where(rolls[:, None], before, scores)
         priority = jnp.where(may_open, jnp.where((depth == 0)[:, None], jnp.inf, scores), -jnp.inf)
         asked = jnp.sum(ask_value, axis=1, dtype=jnp.int32) + ask_scores.astype(jnp.int32)
 
@@ -152,7 +179,7 @@ class BeamSearch:
             states=jax.tree.map(write_node, tree.states, node),
             slot=write_node(tree.slot, tree.next_slot),
             depth=write_node(tree.depth, depth),
-            sign=write_node(tree.sign, side_sign(game, node)),
+            sign=write_node(tree.sign, sign),
             children=write_node(tree.children, count),
             action=write_children(tree.action, moves),
             value=write_children(tree.value, children.value),
@@ -162,6 +189,7 @@ class BeamSearch:
             evaluations=tree.evaluations + asked,
             ran=tree.ran + children.ran + ran,
             done=tree.done + 1,
+            dice=None if odds is None else jax.tree.map(write_children, tree.dice, Dice(scores, odds)),
         )
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
@@ -182,12 +210,33 @@ def _next_node(game: Game, tree: Tree) -> tuple[State, Array]:
     """The state [B] of each root's next node, and its depth [B]: its parent's state, one step on; or the root."""
     rows = jnp.arange(tree.next_slot.shape[0], dtype=jnp.int32)
     slot = jnp.maximum(tree.next_slot, 0)
-    parent = slot // game.max_moves
+    parent = slot // slots_of(game)
     parents = jax.tree.map(lambda x: x[rows, parent], tree.states)
-    children = jax.vmap(game.step)(parents, tree.action[rows, slot])
+    children = jax.vmap(functools.partial(follow, game))(parents, tree.action[rows, slot])
     is_root = tree.next_slot < 0
     node = jax.vmap(keep_if)(is_root, parents, children)
-    return node, jnp.where(is_root, 0, tree.depth[rows, parent] + 1)
+    ply = 1 if tree.dice is None else (tree.sign[rows, parent] != 0).astype(jnp.int32)
+    return node, jnp.where(is_root, 0, tree.depth[rows, parent] + ply)
+
+
+def _choices(game: Game, node: State, wanted: Array) -> tuple[Array, Array, Array, Array | None]:
+    """`listed_moves`, or the same of outcomes where chance decides; and float32 [B, K] how likely these are.
+
+    None instead of the last in a game without chance events.
+    """
+    moves, count, listed = listed_moves(game, node, wanted)
+    if not game.num_chance:
+        return moves, count, listed, None
+    rolls = jax.vmap(functools.partial(chance_is_next, game))(node)
+    outcomes, possible, odds = listed_outcomes(game, node)
+    count = jnp.where(rolls & wanted, possible, count)
+
+    def widen(x: Array) -> Array:
+        return jnp.pad(x, ((0, 0), (0, slots_of(game) - x.shape[1])))
+
+    choices = jnp.where(rolls[:, None], widen(outcomes), widen(moves))
+    listed = jnp.arange(slots_of(game), dtype=jnp.int32)[None] < count[:, None]
+    return choices, count, listed, jnp.where(rolls[:, None], widen(odds), 0.0)
 
 
 def select(tree: Tree) -> Tree:
@@ -217,7 +266,7 @@ def back_up(game: Game, tree: Tree) -> tuple[Array, Array]:
 
     A node is made after its parent, so one pass over the expansions, last first, meets children before their parents.
     """
-    width = game.max_moves
+    width = slots_of(game)
     rows = jnp.arange(tree.slot.shape[0], dtype=jnp.int32)
 
     def body(i: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -226,12 +275,11 @@ def back_up(game: Game, tree: Tree) -> tuple[Array, Array]:
         slot, count, sign = (
             lax.dynamic_index_in_dim(x, e, 1, keepdims=False) for x in (tree.slot, tree.children, tree.sign)
         )
-        best, certain = best_child(
-            lax.dynamic_slice_in_dim(value, e * width, width, axis=1),
-            lax.dynamic_slice_in_dim(proven, e * width, width, axis=1),
-            count,
-            sign,
-        )
+        below = lax.dynamic_slice_in_dim(value, e * width, width, axis=1)
+        best, certain = best_child(below, lax.dynamic_slice_in_dim(proven, e * width, width, axis=1), count, sign)
+        if tree.dice is not None:
+            odds = lax.dynamic_slice_in_dim(tree.dice.odds, e * width, width, axis=1)
+            best = jnp.where(sign == 0, jnp.sum(odds * below, axis=1), best)
         place = jnp.where(count > 0, slot, value.shape[1])  # past the end where nothing was expanded: dropped
         return value.at[rows, place].set(best, mode="drop"), proven.at[rows, place].set(certain, mode="drop")
 
@@ -243,14 +291,14 @@ _back_up = jax.jit(back_up, static_argnums=0)
 
 
 def best_line(game: Game, tree: Tree, root: int = 0) -> list[int]:
-    """The moves that the tree of one root expects, on the host: the best child of the best child, and so on."""
+    """The moves that the tree of one root expects, on the host: the best child of the best child, up to a roll."""
     tree, value = jax.device_get((tree, _back_up(game, tree)[0]))
     # A row that has nothing left to expand while others go on still gets entries, of no children.
     expanded_as = {int(slot): e for e, slot in enumerate(tree.slot[root]) if tree.children[root, e] > 0}
     line: list[int] = []
     e: int | None = 0
-    while e is not None and int(tree.children[root, e]) > 0:
-        first, count = e * game.max_moves, int(tree.children[root, e])
+    while e is not None and int(tree.children[root, e]) > 0 and tree.sign[root, e]:
+        first, count = e * slots_of(game), int(tree.children[root, e])
         slot = first + int(np.argmax(float(tree.sign[root, e]) * value[root, first : first + count]))
         line.append(int(tree.action[root, slot]))
         e = expanded_as.get(slot)

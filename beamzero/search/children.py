@@ -9,6 +9,7 @@ packed together, and chunk by chunk their children are made, valued and forgotte
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -22,6 +23,9 @@ from beamzero.search.packing import apply_in_chunks, apply_packed, chunk_rows, p
 _NARROW = 16
 """Slots of a node up to which most hold a move."""
 
+Step = Callable[[State, Array], State]
+"""The state after a move, of one state."""
+
 
 class Children(NamedTuple):
     """What is known about the children of B nodes, in K slots each; zeros where there is none."""
@@ -29,6 +33,11 @@ class Children(NamedTuple):
     value: Array  # float32 [B, K] for side 0
     over: Array  # bool [B, K]
     ran: Array  # int32 [] positions that V was run on, padding included
+
+
+def slots_of(game: Game) -> int:
+    """K: the most children of a node, be they moves or outcomes of a chance event."""
+    return max(game.max_moves, game.num_chance)
 
 
 def is_narrow(game: Game) -> bool:
@@ -43,14 +52,24 @@ def listed_moves(game: Game, states: State, wanted: Array | None = None) -> tupl
     return moves, count, jnp.arange(game.max_moves, dtype=jnp.int32)[None] < count[:, None]
 
 
-def value_children(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
-    """The children by `moves` [B, K] of each node [B] where `listed` [B, K] holds."""
-    return (_all_at_once if is_narrow(game) else _packed)(game, evaluator, node, moves, listed)
+def listed_outcomes(game: Game, states: State) -> tuple[Array, Array, Array]:
+    """int32 [B, C], int32 [B], float32 [B, C]: the possible outcomes packed to the front, how many, and their odds."""
+    odds = jax.vmap(game.chance)(states)
+    outcomes = jnp.argsort(odds <= 0, axis=1, stable=True).astype(jnp.int32)
+    return outcomes, jnp.sum(odds > 0, axis=1, dtype=jnp.int32), jnp.take_along_axis(odds, outcomes, axis=1)
 
 
-def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
+def value_children(
+    game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: Step | None = None
+) -> Children:
+    """The children by `moves` [B, K] of each node [B] where `listed` [B, K] holds; `step` is the game's by default."""
+    way = _all_at_once if listed.shape[1] <= _NARROW else _packed
+    return way(game, evaluator, node, moves, listed, step or game.step)
+
+
+def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: Step) -> Children:
     batch, width = listed.shape
-    children = jax.vmap(jax.vmap(game.step, (None, 0)))(node, moves)  # [B, K, ...]
+    children = jax.vmap(jax.vmap(step, (None, 0)))(node, moves)  # [B, K, ...]
     flat = jax.tree.map(lambda x: x.reshape(batch * width, *x.shape[2:]), children)
     over = jax.vmap(game.over)(flat)
     ask = listed.reshape(-1) & ~over
@@ -59,12 +78,12 @@ def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, li
     return Children(value.reshape(batch, width), over.reshape(batch, width) & listed, ran)
 
 
-def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array) -> Children:
+def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: Step) -> Children:
     rows = jnp.arange(listed.size, dtype=jnp.int32) // listed.shape[1], moves.reshape(-1)
 
     def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:
         parent, move = rows
-        child = jax.vmap(game.step)(take_rows(node, parent), move)
+        child = jax.vmap(step)(take_rows(node, parent), move)
         over = jax.vmap(game.over)(child)
         # V is asked for finished children too: they are few, and to sort them out would take another round of packing.
         value = side_sign(game, child) * evaluator.value(child)
@@ -80,13 +99,14 @@ def children_at_once(game: Game, batch: int) -> int:
 
     Where an eighth of the slots holds moves, that is at most a quarter of them, and seven eighths of the work count.
     """
-    return chunk_rows(batch * game.max_moves, parts=32, row_bytes=4 * math.prod(game.observation_shape))
+    return chunk_rows(batch * slots_of(game), parts=32, row_bytes=4 * math.prod(game.observation_shape))
 
 
 def best_child(value: Array, proven: Array, count: Array, sign: Array) -> tuple[Array, Array]:
     """float32 and bool [B]: the best of K children for the side to move, as a value for side 0, and if it is proven.
 
-    It is when every child is, or when a proven child already scores all there is to win.
+    It is when every child is, or when a proven child already scores all there is to win. A `sign` of 0 is that of
+    chance: the value means nothing then, and the node is proven when every child is.
     """
     listed = jnp.arange(value.shape[1], dtype=jnp.int32)[None] < count[:, None]
     own = jnp.where(listed, sign[:, None] * value, -jnp.inf)

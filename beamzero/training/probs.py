@@ -20,7 +20,7 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.search.simple import OneLook
 from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
 from beamzero.training.laps import Laps
-from beamzero.training.replay import remember, some_games
+from beamzero.training.replay import remember, remember_with_rolls, some_games
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
 from beamzero.training.selfplay import SelfPlay, self_play
@@ -83,7 +83,10 @@ class Probs:
     def iterate(
         self, state: ProbsState, iteration: int, key: Array, report: Phase, share: float | None = None
     ) -> tuple[ProbsState, dict[str, Any]]:
-        """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget."""
+        """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget.
+
+        V learns what positions are worth before a roll too; searches start where someone chooses.
+        """
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)
@@ -96,7 +99,7 @@ class Probs:
         clock.lap("self_play")
 
         report("fitting V", 0, 1)
-        memory = remember(self._capacity(settings.games), games)
+        memory = remember_with_rolls(self._capacity(settings.games, rolls=True), games)
         states = int(memory.size)
         value, value_loss = self._fit(
             ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
@@ -176,8 +179,10 @@ class Probs:
     def _search(self) -> BeamSearch:
         return BeamSearch(self.settings.expand, self.settings.depth, self.settings.strict_depth)
 
-    def _capacity(self, games: int) -> int:
-        return min(self.settings.replay_capacity, games * self._self_play.max_turns)
+    def _capacity(self, games: int, rolls: bool = False) -> int:
+        """Room for all states of so many games, if that is allowed; with `rolls`, for those before a roll too."""
+        turns = self._self_play.max_turns * (2 if rolls and self.game.num_chance else 1)
+        return min(self.settings.replay_capacity, games * turns)
 
     @property
     def _search_batch(self) -> int:

@@ -11,7 +11,7 @@ from jax import Array
 
 from beamzero.games import State
 from beamzero.search.packing import pack, take_rows
-from beamzero.training.selfplay import Games
+from beamzero.training.selfplay import Games, Rolls
 
 
 class Memory(NamedTuple):
@@ -30,6 +30,25 @@ def remember(capacity: int, games: Games) -> Memory:
     places = jnp.roll(places, -jnp.maximum(count - capacity, 0))[:capacity]
     states, outcome = take_rows(flat, places)
     return Memory(states, outcome, jnp.minimum(count, capacity))
+
+
+def remember_with_rolls(capacity: int, games: Games) -> Memory:
+    """The same with the positions before the dice were thrown, each behind the one from which a move led there."""
+    return remember(capacity, games if games.rolls is None else _with_rolls(games))
+
+
+@jax.jit
+def _with_rolls(games: Games) -> Games:
+    """`games` with twice the turns: every second one is what the move led to, if dice were to be thrown there."""
+
+    def by_turns(decision: Array, roll: Array) -> Array:
+        both = jnp.stack([decision, roll], axis=2)
+        return both.reshape(both.shape[0], -1, *both.shape[3:])
+
+    assert games.rolls is not None
+    decisions = Rolls(games.states, games.played, games.outcome)
+    states, played, outcome = jax.tree.map(by_turns, decisions, games.rolls)
+    return Games(states, played, outcome, games.length)
 
 
 def some_games(games: Games, first: int, number: int) -> Games:

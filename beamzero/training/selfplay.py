@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from beamzero.games import Game, State
-from beamzero.games.chance import settle_all
+from beamzero.games.chance import chance_is_next, settle_all
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, side_sign
 from beamzero.search.packing import apply_packed
@@ -41,6 +41,25 @@ class Games(NamedTuple):
     played: Array  # bool [G, T] whether the game got that far
     outcome: Array  # float32 [G, T] the game's result for the side to move in that state; 0 for a draw or a cut game
     length: Array  # int32 [G] turns played
+    rolls: Rolls | None = None  # None in a game without chance events
+
+
+class Rolls(NamedTuple):
+    """What G moves in each of T turns led to, before the dice were thrown."""
+
+    states: State  # [G, T, ...]
+    played: Array  # bool [G, T] whether dice were to be thrown there
+    outcome: Array  # float32 [G, T] the game's result for the side that chooses after the roll
+
+
+class _Seen(NamedTuple):
+    """States as they are met, turn by turn."""
+
+    states: State  # [T, G, ...]
+    played: Array  # bool [T, G]
+
+    def add(self, turn: Array, states: State, played: Array) -> _Seen:
+        return jax.tree.map(lambda seen, now: seen.at[turn].set(now), self, _Seen(states, played))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -49,30 +68,38 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
     start_key, play_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, settings.games))
     chance_key = jax.random.fold_in(play_key, settings.max_turns)
-    history = jax.tree.map(lambda x: jnp.zeros((settings.max_turns, *x.shape), x.dtype), states)
-    played = jnp.zeros((settings.max_turns, settings.games), jnp.bool_)
+    states = settle_all(game, states, jax.random.fold_in(chance_key, settings.max_turns))
+    nothing = _Seen(
+        jax.tree.map(lambda x: jnp.zeros((settings.max_turns, *x.shape), x.dtype), states),
+        jnp.zeros((settings.max_turns, settings.games), jnp.bool_),
+    )
 
-    def go_on(carry: tuple[Array, State, State, Array]) -> Array:
+    def go_on(carry: tuple[Array, State, _Seen, _Seen | None]) -> Array:
         turn, states, _, _ = carry
         return (turn < settings.max_turns) & ~jnp.all(jax.vmap(game.over)(states))
 
-    def body(carry: tuple[Array, State, State, Array]) -> tuple[Array, State, State, Array]:
-        turn, states, history, played = carry
+    def body(carry: tuple[Array, State, _Seen, _Seen | None]) -> tuple[Array, State, _Seen, _Seen | None]:
+        turn, states, seen, rolls = carry
         running = ~jax.vmap(game.over)(states)
-        history = jax.tree.map(lambda h, s: h.at[turn].set(s), history, states)
         action = choose_action(game, settings, evaluator, states, running, turn, jax.random.fold_in(play_key, turn))
-        after = settle_all(game, jax.vmap(game.step)(states, action), jax.random.fold_in(chance_key, turn))
-        return turn + 1, after, history, played.at[turn].set(running)
+        moved = jax.vmap(game.step)(states, action)
+        if rolls is not None:
+            rolls = rolls.add(turn, moved, running & jax.vmap(functools.partial(chance_is_next, game))(moved))
+        after = settle_all(game, moved, jax.random.fold_in(chance_key, turn))
+        return turn + 1, after, seen.add(turn, states, running), rolls
 
-    _, final, history, played = lax.while_loop(go_on, body, (jnp.int32(0), states, history, played))
-    signs = jax.vmap(functools.partial(side_sign, game))(history)
-    by_game = functools.partial(jax.tree.map, lambda x: jnp.swapaxes(x, 0, 1))
-    return Games(
-        states=by_game(history),
-        played=played.T,
-        outcome=(signs * jax.vmap(game.score)(final)[None]).T,
-        length=jnp.sum(played, axis=0, dtype=jnp.int32),
-    )
+    start = jnp.int32(0), states, nothing, nothing if game.num_chance else None
+    _, final, seen, rolls = lax.while_loop(go_on, body, start)
+    score = jax.vmap(game.score)(final)
+    length = jnp.sum(seen.played, axis=0, dtype=jnp.int32)
+    return Games(*_by_game(game, seen, score), length, None if rolls is None else Rolls(*_by_game(game, rolls, score)))
+
+
+def _by_game(game: Game, seen: _Seen, score: Array) -> tuple[State, Array, Array]:
+    """States and played [G, T], and float32 [G, T] the games' `score` [G] for the side that chooses next."""
+    signs = jax.vmap(functools.partial(side_sign, game))(seen.states)
+    states, played = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), seen)
+    return states, played, (signs * score[None]).T
 
 
 def choose_action(

@@ -96,7 +96,7 @@ class ProbsSettings(RunSettings):
     q_games_per_step: int = 0
     """Teach Q in steps of this many games, searching each with the Q of the step before; 0 means in one step."""
     replay_capacity: int = 100_000
-    """C: states remembered within an iteration; the oldest go first."""
+    """C: states remembered within an iteration, those before a roll of dice too; the oldest go first."""
     drop_ratio: float = 0.0
     """Share of the remembered states left out of each pass at random, against overfitting."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from beamzero.games import Game
+from beamzero.games import CHANCE, Game
 from beamzero.search.evaluator import Evaluator
 
 TREES = 16
@@ -23,11 +23,15 @@ class Shape(NamedTuple):
 
     actions: int
     moves: int  # the most that a node has
+    outcomes: int = 0  # of a chance event; 0: there is none
 
 
 NARROW = Shape(actions=6, moves=4)
 WIDE = Shape(actions=90, moves=24)
 """Most nodes have a few moves out of many actions, some have all 24: children are packed before they are made."""
+NARROW_DICE = Shape(actions=6, moves=3, outcomes=5)
+WIDE_DICE = Shape(actions=90, moves=10, outcomes=24)
+"""More outcomes than moves, so that they say how many slots a node has."""
 
 
 class Forest(NamedTuple):
@@ -38,6 +42,7 @@ class Forest(NamedTuple):
     score: Array  # float32 [N] for side 0; 0 where the game goes on
     value: Array  # float32 [N] what V says
     scores: Array  # float32 [N, A] what Q says
+    odds: Array | None = None  # float32 [N, C] of the outcomes, which lead where actions do; 0 where a side chooses
 
 
 class ForestState(NamedTuple):
@@ -57,6 +62,7 @@ class ForestGame(Game):
     name: ClassVar[str] = "forest"
     num_actions = property(lambda self: self.shape.actions)
     max_moves = property(lambda self: self.shape.moves)
+    num_chance = property(lambda self: self.shape.outcomes)
     max_plies = NODES
     observation_shape = ()
 
@@ -64,7 +70,17 @@ class ForestGame(Game):
         return ForestState(jnp.int32(0))
 
     def player(self, state: ForestState) -> Array:
+        side = self.next_side(state)
+        return side if self.forest.odds is None else jnp.where(jnp.any(self.chance(state) > 0), CHANCE, side)
+
+    def next_side(self, state: ForestState) -> Array:
         return self.forest.player[state.node]
+
+    def chance(self, state: ForestState) -> Array:
+        return self.forest.odds[state.node]
+
+    def resolve(self, state: ForestState, outcome: Array) -> ForestState:
+        return self.step(state, outcome)
 
     def legal(self, state: ForestState) -> Array:
         return self.forest.child[state.node] >= 0
@@ -100,7 +116,8 @@ def forest_evaluator(forest: Forest) -> Evaluator:
 def grow(seed: int, shape: Shape = NARROW) -> Forest:
     """A random forest. Its trees differ in how bushy and deep they are, how soon games end, how many ties they have."""
     rng = np.random.default_rng(seed)
-    total, (actions, moves) = TREES * NODES, shape
+    total, (actions, moves, outcomes) = TREES * NODES, shape
+    odds = np.zeros((total, outcomes), np.float32)
     child = np.full((total, actions), -1, np.int32)
     value, scores = np.zeros(total, np.float32), np.zeros((total, actions), np.float32)
     score = np.zeros(total, np.float32)
@@ -111,14 +128,21 @@ def grow(seed: int, shape: Shape = NARROW) -> Forest:
             bushy *= 0.97 / bushy.sum()
             bushy[-1] += 1 - bushy.sum()
         ends, depth_first = rng.choice([0.0, 0.1, 0.4]), rng.choice([0.1, 0.9])
-        used, tips = 1, [first]
+        used, tips, choosing = 1, [first], {first}
         while tips:
             tip = tips.pop(-1 if rng.random() < depth_first else int(rng.integers(len(tips))))
             count = 0 if rng.random() < ends else 1 + int(rng.choice(moves, p=bushy))
             count = min(count, NODES - used)
-            legal = np.sort(rng.permutation(actions)[:count])
+            if outcomes and count and tip not in choosing and rng.random() < 0.5:
+                legal = np.sort(rng.permutation(outcomes)[: min(NODES - used, 1 + int(rng.integers(outcomes)))])
+                count = len(legal)
+                odds[tip, legal] = rng.dirichlet(np.ones(count))
+            else:
+                legal = np.sort(rng.permutation(actions)[:count])
             child[tip, legal] = first + used + rng.permutation(count)
             tips += [int(node) for node in child[tip, legal]]
+            if odds[tip].any():
+                choosing |= set(tips[-count:])  # dice never follow dice
             used += count
         levels = rng.choice([1, 2, 4, 1000])  # the fewer, the more ties
         here = slice(first, first + NODES)
@@ -126,7 +150,8 @@ def grow(seed: int, shape: Shape = NARROW) -> Forest:
         scores[here] = np.round(rng.uniform(-levels, levels, (NODES, actions))) / levels
         score[here] = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], NODES, p=[0.3, 0.1, 0.2, 0.1, 0.3])
     score[(child >= 0).any(axis=1)] = 0
-    return Forest(child, rng.integers(0, 2, total, dtype=np.int32), score, value, scores)
+    player = rng.integers(0, 2, total, dtype=np.int32)
+    return Forest(child, player, score, value, scores, odds if outcomes else None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,6 +180,12 @@ class ForestRules:
 
     def scores(self, node: int) -> np.ndarray:
         return self.forest.scores[node]
+
+    def odds(self, node: int) -> dict[int, np.float32]:
+        return {outcome: odds for outcome, odds in enumerate(self.forest.odds[node]) if odds > 0}
+
+    def resolve(self, node: int, outcome: int) -> int:
+        return self.step(node, outcome)
 
     def position(self, state: ForestState) -> int:
         return int(state.node)

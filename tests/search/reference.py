@@ -14,6 +14,7 @@ from jax import Array
 from jax.tree_util import Partial
 
 from beamzero.games import Game, State
+from beamzero.games.chance import chance_is_next
 from beamzero.search.evaluator import Evaluator
 
 Position = Any
@@ -26,10 +27,17 @@ class Rules(Protocol):
     def step(self, position: Position, action: int) -> Position: ...
     def over(self, position: Position) -> bool: ...
     def score(self, position: Position) -> np.float32: ...  # for side 0
-    def player(self, position: Position) -> int: ...
+    def player(self, position: Position) -> int: ...  # who chooses next, also where chance decides before
     def value(self, position: Position) -> np.float32: ...  # V, for the side to move
     def scores(self, position: Position) -> np.ndarray: ...  # Q, for the side to move
     def position(self, state: State) -> Position: ...  # the position that a state of the game stands for
+
+
+class DiceRules(Rules, Protocol):
+    """The same for a game with chance events."""
+
+    def odds(self, position: Position) -> dict[int, np.float32]: ...  # of the outcomes; none where someone chooses
+    def resolve(self, position: Position, outcome: int) -> Position: ...
 
 
 # --- Algorithm 1 of the PROBS paper ----------------------------------------------------------------------------------
@@ -39,10 +47,12 @@ class Rules(Protocol):
 class Node:
     state: Position
     depth: int
-    parent: int | None = None  # its place in the tree
-    action: int | None = None  # the move that led here
+    side: int  # +1 where side 0 chooses next
+    action: int | None = None  # the move, or the outcome, that led here
+    score: float = np.inf  # Q of that move, or of the move before the outcome
+    odds: dict[int, np.float32] = dataclasses.field(default_factory=dict)  # of what can come, where chance decides
     done: bool = False
-    value: np.float32 | None = None  # for the side that moved here: the paper's minus tree[i].value
+    value: np.float32 | None = None  # for side 0
     proven: bool = False
     children: list[int] = dataclasses.field(default_factory=list)
 
@@ -55,27 +65,37 @@ class Beam:
 
     @property
     def q_values(self) -> dict[int, np.float32]:
-        return {self.tree[child].action: self.tree[child].value for child in self.tree[0].children}
+        root = self.tree[0]
+        return {self.tree[child].action: root.side * self.tree[child].value for child in root.children}
 
     @property
     def line(self) -> list[int]:
-        """The best child of the best child, and so on; the first of equal ones."""
+        """The best child of the best child, and so on, up to a roll; the first of equal ones."""
         moves, node = [], self.tree[0]
-        while node.children:
-            node = max((self.tree[child] for child in node.children), key=lambda child: child.value)
+        while node.children and not node.odds:
+            node = max((self.tree[child] for child in node.children), key=lambda child: node.side * child.value)
             moves.append(node.action)
         return moves
 
 
-def beam_search(rules: Rules, root: Position, expand: int, depth: int, strict: bool = False) -> Beam:
-    """Lines 1 to 40 of the listing. Four things are ours:
+def beam_search(
+    rules: Rules | DiceRules, root: Position, expand: int, depth: int, strict: bool = False, dice: bool = False
+) -> Beam:
+    """Lines 1 to 40 of the listing. Five things are ours:
 
-    - values are kept for the side that moved to a node, so a sign turns where the side changes, not at each ply;
+    - values are kept for side 0, so a sign turns where the side changes, not at each ply;
     - V is asked when a child is made, not in the end (that changes only how often: `evaluations`);
     - Q does not count as asked where no expansion is left for the children (that too changes only `evaluations`);
-    - `strict` keeps leaves within `depth`: nothing is put on the beam whose children would lie deeper.
+    - `strict` keeps leaves within `depth`: nothing is put on the beam whose children would lie deeper;
+    - with `dice`, a node where chance decides has outcomes for children, with the priority of the move before the roll;
+      it is worth their mean, it is as deep as they are, and Q of the root's moves counts as asked.
     """
-    tree = [Node(root, depth=0)]
+
+    def make(position: Position, depth: int, **more: Any) -> Node:
+        side = 1 if rules.player(position) == 0 else -1
+        return Node(position, depth, side, odds=rules.odds(position) if dice else {}, **more)
+
+    tree = [make(root, 0)]
     expanded: list[int] = []
     evaluations = 0
     beam: list[tuple[float, int]] = []  # a heap gives the smallest: least minus priority, then first made
@@ -90,35 +110,37 @@ def beam_search(rules: Rules, root: Position, expand: int, depth: int, strict: b
         asks_q = False
         waiting = sum(minus_priority == -np.inf for minus_priority, _ in beam)
         matters = expand - len(expanded) > waiting
-        for action in rules.moves(node.state):
-            child = Node(rules.step(node.state, action), node.depth + 1, place, action)
+        for action in node.odds or rules.moves(node.state):
+            if node.odds:
+                child = make(rules.resolve(node.state, action), node.depth, action=action, score=node.score)
+            else:
+                score = float(rules.scores(node.state)[action])
+                child = make(rules.step(node.state, action), node.depth + 1, action=action, score=score)
             node.children.append(len(tree))
             tree.append(child)
             if rules.over(child.state):
-                side = 1 if rules.player(node.state) == 0 else -1
-                child.done, child.value, child.proven = True, np.float32(side * rules.score(child.state)), True
+                child.done, child.value, child.proven = True, rules.score(child.state), True
             else:
                 evaluations += 1
                 can_go_on = child.depth < depth if strict else node.depth < depth
-                if can_go_on:
-                    asks_q |= node.depth > 0 and matters
-                    priority = np.inf if node.depth == 0 else float(rules.scores(node.state)[action])
-                    heapq.heappush(beam, (-priority, len(tree) - 1))
+                if can_go_on or node.odds:
+                    asks_q |= (dice or place > 0) and not node.odds and matters
+                    heapq.heappush(beam, (-np.inf if place == 0 else -child.score, len(tree) - 1))
         evaluations += asks_q
 
     for node in reversed(tree[1:]):
         if node.value is not None:
             continue
-        same_side = rules.player(node.state) == rules.player(tree[node.parent].state)
-        if not node.children:
-            own = rules.value(node.state)
+        children = [tree[child] for child in node.children]
+        if not children:
+            node.value = np.float32(node.side * rules.value(node.state))
+            continue
+        node.proven = all(child.proven for child in children)
+        if node.odds:
+            node.value = np.float32(sum(node.odds[child.action] * child.value for child in children))
         else:
-            children = [tree[child] for child in node.children]
-            own = max(child.value for child in children)
-            node.proven = all(child.proven for child in children) or any(
-                child.proven and child.value == 1 for child in children
-            )
-        node.value = np.float32(own if same_side else -own)
+            node.value = np.float32(node.side * max(node.side * child.value for child in children))
+            node.proven |= any(child.proven and node.side * child.value == 1 for child in children)
     return Beam(tree, expanded, evaluations)
 
 
@@ -188,13 +210,19 @@ def _look(game: Game, evaluator: Evaluator, state: State) -> dict[str, Any]:
     """All that a search may ask of one state."""
     moves, count = game.moves(state)
     alone = jax.tree.map(lambda x: x[None], state)
+    outcomes = jnp.arange(game.num_chance, dtype=jnp.int32)
+    dice = {
+        "odds": jnp.where(chance_is_next(game, state), game.chance(state), 0.0),
+        "outcomes": jax.vmap(game.resolve, (None, 0))(state, outcomes),
+    } if game.num_chance else {}  # fmt: skip
     return {
+        **dice,
         "moves": moves,
         "count": count,
         "children": jax.vmap(game.step, (None, 0))(state, moves),
         "over": game.over(state),
         "score": game.score(state),
-        "player": game.player(state),
+        "player": game.next_side(state),
         "value": evaluator.value(alone)[0],
         "scores": evaluator.scores(alone)[0],
     }
@@ -236,3 +264,9 @@ class GameRules:
 
     def scores(self, position: bytes) -> np.ndarray:
         return self._seen[position]["scores"]
+
+    def odds(self, position: bytes) -> dict[int, np.float32]:
+        return {outcome: odds for outcome, odds in enumerate(self._seen[position]["odds"]) if odds > 0}
+
+    def resolve(self, position: bytes, outcome: int) -> bytes:
+        return self.position(jax.tree.map(lambda x: x[outcome], self._seen[position]["outcomes"]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,14 +15,17 @@ from beamzero.compiler import CompilationCount
 from beamzero.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer, make_player
+from beamzero.players.trained import load_trained
 from beamzero.search.beam import BeamSearch
 from beamzero.search.simple import OneLook
 from beamzero.training.fit import fit
+from beamzero.training.loop import train
+from beamzero.training.order import Order
 from beamzero.training.probs import Probs
 from beamzero.training.report import Report
 from beamzero.training.selfplay import self_play
 from tests.conftest import relaxed_promotion
-from tests.training.toy import run_toy, same_bits, settings
+from tests.training.toy import SETTINGS, numbers, run_toy, same_bits, settings
 
 GAME = make_game("tic_tac_toe")
 
@@ -200,6 +205,25 @@ def test_nothing_compiles_after_the_first_iteration(tmp_path):
     report.later.__exit__()
     assert report.first.number > 5
     assert report.later.number == 0
+
+
+def test_a_game_with_dice_is_learned_and_a_run_goes_on_the_same(tmp_path):
+    """V learns from positions before a roll too; no search starts there; and nothing compiles after the first time."""
+    report = CountAfter()
+    plan = {**SETTINGS, "max_turns": 200, "iterations": 3, "rate_every": 0, "rate_against": "random"}
+    whole, part = (Order("backgammon", tmp_path / name, changes=plan, seed=2) for name in ("whole", "part"))
+    train(whole, report)
+    report.later.__exit__()
+    assert report.later.number == 0
+    train(dataclasses.replace(part, iterations=1))
+    train(Order("backgammon", tmp_path / "part", resume=True))
+    assert numbers(tmp_path / "part") == numbers(tmp_path / "whole")
+    for record in numbers(tmp_path / "whole"):
+        assert record["searched"] == record["looks"] == 8 * record["mean_turns"] <= 8 * 200
+        assert 1.2 * record["searched"] < record["states"] < 1.8 * record["searched"]
+    game = make_game("backgammon")
+    one, other = (load_trained(str(tmp_path / name), game) for name in ("whole", "part"))
+    assert same_bits(one.weights, other.weights)
 
 
 def test_it_learns():

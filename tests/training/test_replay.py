@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.training.replay import remember, some_games
-from beamzero.training.selfplay import Games
+from beamzero.training.replay import remember, remember_with_rolls, some_games
+from beamzero.training.selfplay import Games, Rolls
 
 
 def made(lengths, turns=5):
@@ -38,6 +38,25 @@ def test_it_holds_the_last_states_in_order(lengths, capacity):
     np.testing.assert_allclose(
         memory.outcome[: memory.size], [g + t / 10 for g, t in everything[-capacity:]], rtol=1e-6
     )
+
+
+def test_positions_before_a_roll_stand_behind_the_ones_that_led_there():
+    games = made([3, 5, 1])
+    assert rows(remember_with_rolls(20, games)) == rows(remember(20, games)), "where there are no dice, there are none"
+    rolled = np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]], bool)
+    states = jax.tree.map(lambda x: 100 + x, games.states)
+    games = games._replace(rolls=Rolls(states, jnp.array(rolled), -games.outcome))
+    wanted = [(0, 0), (100, 100), (0, 1), (0, 2), (100, 102), *((1, turn) for turn in range(5)), (101, 104), (2, 0)]
+    assert rows(remember_with_rolls(20, games)) == wanted
+    memory = remember_with_rolls(7, games)
+    assert rows(memory) == wanted[-7:], "the oldest go first"
+    np.testing.assert_allclose(memory.outcome[:7], outcomes(wanted[-7:]), rtol=1e-6)
+    assert rows(remember(20, some_games(games, 1, 2))) == [*((1, turn) for turn in range(5)), (2, 0)]
+
+
+def outcomes(places):
+    """What `made` says of them, with the other sign before a roll."""
+    return [(g + t / 10) if g < 100 else -(g - 100 + (t - 100) / 10) for g, t in places]
 
 
 def test_some_games_are_those_games():

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.games import make_game
+from beamzero.games import CHANCE, make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.training.selfplay import SelfPlay, move_probabilities, self_play
 
@@ -67,6 +67,32 @@ def test_games_are_legal_and_their_outcomes_are_the_movers(game):
         assert len(for_first) == 1 and for_first <= results
         ends |= for_first
     assert ends >= {1.0, -1.0}, "both sides win, so that a wrong sign would show"
+
+
+def test_dice_are_thrown_between_the_turns_and_the_positions_before_that_are_kept():
+    game = make_game("backgammon")
+    settings = dataclasses.replace(PLAY, games=8, max_turns=250)
+    games = jax.device_get(self_play(game, settings, evaluator(game), jax.random.key(0)))
+    moved, thrown = (jax.jit(jax.vmap(way, (None, 0))) for way in (game.step, game.resolve))
+    seen = 0
+    for number, turn in itertools.product(range(8), range(0, 60, 7)):
+        before, roll, after = (one(x, number, t) for x, t in (
+            (games.states, turn), (games.rolls.states, turn), (games.states, turn + 1)
+        ))  # fmt: skip
+        actions = jnp.array(game.legal_actions(before), jnp.int32)
+        reached = jax.device_get(moved(before, jnp.resize(actions, game.max_moves)))
+        assert any(same(roll, one(reached, i)) for i in range(len(actions)))
+        assert games.rolls.played[number, turn] == (int(game.player(roll)) == CHANCE)
+        if games.rolls.played[number, turn]:
+            faces = jax.device_get(thrown(roll, jnp.arange(game.num_chance)))
+            assert any(same(after, one(faces, i)) for i in range(game.num_chance))
+            seen += 1
+        else:
+            assert same(roll, after)
+    assert 10 < seen < 60
+    sides, next_sides = (1 - 2 * x.side.astype(np.float32) for x in (games.states, games.rolls.states))
+    assert (games.rolls.outcome * next_sides == games.outcome * sides)[games.rolls.played].all()
+    assert (games.outcome[:, 0] != 0).any(), "some games end, so that a wrong sign would show"
 
 
 def test_the_winner_is_the_one_who_moved_last():
