@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.arena.intervals import Interval, score_interval
-from beamzero.arena.openings import draw_openings, hashes
+from beamzero.arena.openings import draw_openings, hashes, usual_plies
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.chance import NOTHING, throw_all
@@ -58,6 +58,8 @@ class Battle:
     """int32 [2P, T]: what chance decided after each of the moves, -1 where it had no say; None in games without."""
     firsts: State | None = None
     """[P, ...] where the games of each opening began, in games that do not always begin alike."""
+    starters: np.ndarray | None = None
+    """int32 [P] the side that moved first in the games of each opening; None where that was always side 0."""
     pair_points: np.ndarray | None = None  # float64 [P, 2] as `pair_scores`: what it won, in the unit of the game
 
     @property
@@ -73,9 +75,15 @@ class Battle:
     def score(self) -> float:
         return float(self.pair_scores.mean())
 
-    def tally(self, side: int | None = None) -> Tally:
+    @property
+    def starter(self) -> int | None:
+        """The side that moved first in all games; None where that was drawn."""
+        sides = {0} if self.starters is None else set(self.starters.tolist())
+        return sides.pop() if len(sides) == 1 else None
+
+    def tally(self, turn: int | None = None) -> Tally:
         """All games, or those where the first-named player moved first (0) or second (1)."""
-        scores = self.pair_scores if side is None else self.pair_scores[:, side]
+        scores = self.pair_scores if turn is None else self.pair_scores[:, turn]
         return Tally(int((scores > 0.5).sum()), int((scores == 0.5).sum()), int((scores < 0.5).sum()))
 
 
@@ -84,13 +92,15 @@ def battle(
     first: Player,
     second: Player,
     games: int = 1000,
-    random_plies: int = 2,
+    random_plies: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     avoid: Set[bytes] = frozenset(),
     longest: int | None = None,
 ) -> Battle:
     """Play `games` games in lockstep. Each opening is `random_plies` random moves, played once with either colour.
+
+    By default that is `usual_plies` of the game.
 
     Two deterministic players would play one game over and over, so for them the openings grow until there is a
     different one for each pair of games. Where the game has fewer, fewer games are played: a copy of a game that was
@@ -103,6 +113,7 @@ def battle(
         raise BadInput(
             f"games is {games}, but must be an even number, 2 or more: each opening is played with both colours"
         )
+    random_plies = usual_plies(game) if random_plies is None else random_plies
     if not 0 <= random_plies <= game.max_plies // 2:
         raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")
     if longest is not None and not random_plies < longest <= game.max_plies:
@@ -115,7 +126,8 @@ def battle(
     if not pairs:
         raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
     states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings.states)
-    first_side = jnp.repeat(jnp.array([0, 1], jnp.int32), pairs)
+    starters = jax.vmap(game.next_side)(openings.firsts).astype(jnp.int32)
+    first_side = jnp.concatenate([starters, 1 - starters])
     before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
     states, moves, outcomes, forfeits = _play(
@@ -140,6 +152,7 @@ def battle(
         moves=np.concatenate([before, moves], axis=1),
         outcomes=np.concatenate([thrown, outcomes], axis=1) if game.num_chance else None,
         firsts=jax.device_get(openings.firsts) if game.num_chance or game.hidden else None,
+        starters=np.asarray(starters) if starters.any() else None,
         forfeits=(int(forfeits[0].sum()), int(forfeits[1].sum())),
         cut=int(cut.sum()),
         pair_points=points if game.stake > 1 else None,

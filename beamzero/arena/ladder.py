@@ -16,7 +16,7 @@ Told = Callable[[str, int, int], None]
 
 
 def round_robin(
-    game: Game, players: Sequence[Player], games: int, random_plies: int, seed: int, told: Told | None = None
+    game: Game, players: Sequence[Player], games: int, random_plies: int | None, seed: int, told: Told | None = None
 ) -> dict[tuple[str, str], Battle]:
     """A battle of `games` games for every two players."""
     names = [player.name for player in players]
@@ -45,7 +45,7 @@ def measure_anchors(
     names = [player.name for player in players]
     if len(players) == 1:
         return {names[0]: 1000.0}
-    ratings = rate_players(round_robin(game, players, games, 2, seed, told), names, names[0], seed)
+    ratings = rate_players(round_robin(game, players, games, None, seed, told), names, names[0], seed)
     known = {}
     for rating in ratings:
         value = next((x for x in (rating.elo, rating.low, rating.high) if x is not None), None)
@@ -67,7 +67,7 @@ def rate_against_anchors(
     battles = {}
     for number, opponent in enumerate(opponents):
         progress = _progress(told, f"{player.name} v {opponent.name}")
-        battles[opponent.name] = battle(game, player, opponent, games, 2, _battle_seed(seed, number), progress)
+        battles[opponent.name] = battle(game, player, opponent, games, None, _battle_seed(seed, number), progress)
     scores = {name: played.pair_scores for name, played in battles.items() if name in anchors}
     return rate_against({name: anchors[name] for name in scores}, scores, seed, agent=player.name), battles
 

@@ -27,6 +27,11 @@ class Openings(NamedTuple):
     firsts: State  # [P, ...] where the games began
 
 
+def usual_plies(game: Game) -> int:
+    """How many random moves open a game where nobody says it: none where dice or cards make games differ already."""
+    return 0 if game.num_chance or game.hidden else 2
+
+
 def draw_openings(
     game: Game, count: int, plies: int, key: Array, distinct: bool, avoid: Set[bytes] = frozenset()
 ) -> Openings:

@@ -32,9 +32,9 @@ class GameRecord:
     """Its spec, such as connect_four:rows=7."""
     moves: tuple[str, ...]
     players: tuple[str, str] = ("", "")
-    """Who moved first, and who second; empty where nobody knows."""
+    """Who played side 0, and who side 1; empty where nobody knows."""
     result: float | None = None
-    """For the one who moved first: 1, 0 or -1, or points; None where the game was not finished."""
+    """For side 0: 1, 0 or -1, or points; None where the game was not finished."""
     start: str | None = None
     """Where it began, in the game's notation for positions; None for where every game of it begins."""
     random_plies: int = 0
@@ -89,19 +89,19 @@ def record_of(
 def records_of(game: Game, battle: Battle) -> Iterator[GameRecord]:
     """The games of a battle, pair by pair: the same opening with either player moving first."""
     assert battle.moves is not None
-    one, other = battle.agents
     pairs = len(battle.pair_scores)
     for number, scores in enumerate(battle.pair_scores):
-        start = None
+        start, starter = None, 0 if battle.starters is None else int(battle.starters[number])
         if battle.firsts is not None:
             start = game.write_position(jax.tree.map(lambda x, number=number: x[number], battle.firsts))
-        for seat, players in enumerate(((one, other), (other, one))):
-            moves = battle.moves[seat * pairs + number]
+        for turn, side in enumerate((starter, 1 - starter)):  # the first-named player's
+            players = battle.agents if side == 0 else battle.agents[::-1]
+            moves = battle.moves[turn * pairs + number]
             actions = moves[: int(np.sum(moves >= 0))].tolist()
-            outcomes = None if battle.outcomes is None else battle.outcomes[seat * pairs + number].tolist()
+            outcomes = None if battle.outcomes is None else battle.outcomes[turn * pairs + number].tolist()
             record = record_of(game, actions, players, start, battle.random_plies, outcomes)
             if record.result is None:  # one of them gave up, or it was cut
-                result = float(2 * scores[seat] - 1) * (1 - 2 * seat)
+                result = float(2 * scores[turn] - 1) * (1 - 2 * side)
                 record = dataclasses.replace(record, result=result)
             yield record
 
@@ -114,6 +114,16 @@ def has_notation(game: Game) -> bool:
 def move_text(name: str, thrown: str) -> str:
     """How a record writes a move, and what chance decided after it if it had a say."""
     return f"{name}:{thrown}" if thrown else name
+
+
+def split_move(game: Game, move: str) -> tuple[str, str]:
+    """A move that a record writes: its name, and what chance decided after it, empty where that is not said."""
+    name, _, thrown = move.partition(":") if game.num_chance else (move, "", "")
+    return name, thrown
+
+
+def nothing_to_decide(thrown: str) -> BadInput:
+    return BadInput(f"chance has nothing to decide after the move, but {thrown!r} follows it")
 
 
 def is_chance(game: Game, state: State) -> bool:
@@ -155,14 +165,14 @@ class Followed:
                 raise BadInput("it does not say what chance decided after the move")
             after = resolve(self.game, after, parse_outcome(self.game, after, thrown))
         elif thrown:
-            raise BadInput(f"chance has nothing to decide after the move, but {thrown!r} follows it")
+            raise nothing_to_decide(thrown)
         self.actions.append(action)
         self.thrown.append(thrown)
         self.states.append(after)
 
     def play_named(self, move: str) -> None:
         """Make a move as a record writes it."""
-        name, _, thrown = move.partition(":") if self.game.num_chance else (move, "", "")
+        name, thrown = split_move(self.game, move)
         self.play(self.game.parse_action(self.states[-1], name), thrown)
 
     def pass_where_one_must(self) -> None:

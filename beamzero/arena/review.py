@@ -30,7 +30,7 @@ class Reviewed(NamedTuple):
     side: int
     move: str
     value: float
-    """Of the position before it, for the side that moved first in the game."""
+    """Of the position before it, for side 0."""
     best: str
     """What the agent would have played."""
     cost: float
@@ -46,11 +46,11 @@ class Reviewed(NamedTuple):
 class Review(NamedTuple):
     moves: list[Reviewed]
     last: float
-    """What the last position is worth to the side that moved first: the result if the game is over."""
+    """What the last position is worth to side 0: the result if the game is over."""
 
     @property
     def curve(self) -> list[float]:
-        """The value of every position for the side that moved first: one more than there are moves."""
+        """The value of every position for side 0: one more than there are moves."""
         return [*(move.value for move in self.moves), self.last]
 
 

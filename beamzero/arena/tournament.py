@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from beamzero.arena.battle import NothingNew, battle
+from beamzero.arena.openings import usual_plies
 from beamzero.arena.pairing import first_pairings, next_pairings
 from beamzero.arena.rating import Rating, fit, rate
 from beamzero.arena.sprt import SPRT, Verdict
@@ -34,13 +35,14 @@ class Tournament:
         self,
         game: Game,
         players: Sequence[Player],
-        random_plies: int = 2,
+        random_plies: int | None = None,
         seed: int = 0,
         store: Store | None = None,
         anchor: str = "random",
     ) -> None:
-        """The player that is called `anchor`, if there is one, is rated 1000."""
-        self.game, self.players, self.random_plies, self.seed, self.store = game, players, random_plies, seed, store
+        """The player that is called `anchor`, if there is one, is rated 1000; `random_plies` are as in `battle`."""
+        self.game, self.players, self.seed, self.store = game, players, seed, store
+        self.random_plies = usual_plies(game) if random_plies is None else random_plies
         self.names, self.anchor = [player.name for player in players], anchor
         if len(set(self.names)) < len(self.names):
             raise BadInput(f"an agent is named twice: {' '.join(self.names)}")
@@ -50,7 +52,7 @@ class Tournament:
                 raise BadInput(f"{one} and {other} are the same agent, so that neither can be rated against the other")
         self.met: dict[tuple[str, str], Met] = {}
         if store is not None:
-            self.met = store.meetings(game.spec, random_plies, self.fingerprints)
+            self.met = store.meetings(game.spec, self.random_plies, self.fingerprints)
         self._exhausted: set[tuple[int, int]] = set()
 
     # --- playing ---------------------------------------------------------------------------------------------------

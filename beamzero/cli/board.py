@@ -9,7 +9,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from beamzero.cli.cards import draw_table, is_table
 from beamzero.cli.looks import look_of
+from beamzero.cli.points import SIGNS, draw_points
 from beamzero.cli.sowing import draw_sowing
 from beamzero.games import Game, State
 from beamzero.games.grid import LETTERS, STONES
@@ -36,6 +38,10 @@ def draw_board(game: Game, state: State, before: State | None, seat: int, colour
     turned = bool(view.get("turn")) and seat == 1
     if view["kind"] == "sowing":
         drawn = draw_sowing(view, earlier, side_names(view), turned, colour)
+    elif view["kind"] == "points":
+        drawn = draw_points(view, earlier, side_names(view), turned, colour)
+    elif is_table(view):
+        drawn = draw_table(view, colour)
     elif _is_grid(view):
         drawn = _draw_grid(view, changed_squares(earlier, view) if earlier else set(), turned, colour)
     else:
@@ -53,9 +59,12 @@ def side_text(game: Game, state: State, side: int, colour: bool, brief: bool = F
     """What a side is called, and, unless `brief`, how to find it on the board: by its stone, colour or letters."""
     view = game.view(state)
     name = side_names(view)[side]
-    if not _is_grid(view):
+    if view["kind"] == "points":
+        own = [Face(side, _DISC, SIGNS[side])]
+    elif not _is_grid(view):
         return Text(name, "bold")
-    own = [face for face in _faces(view).values() if face.side == side]
+    else:
+        own = [face for face in _faces(view).values() if face.side == side]
     style = look_of(view).style(side)
     if "pieces" not in view and "sides" not in view:
         return Text(f" {own[0].glyph} ", style) if colour else Text(own[0].letter)
@@ -67,6 +76,11 @@ def side_text(game: Game, state: State, side: int, colour: bool, brief: bool = F
     case = {"upper case": str.isupper, "lower case": str.islower}
     alike = [word for word, is_so in case.items() if "pieces" in view and all(map(is_so, letters))]
     return Text(f"{name} ({alike[0] if alike else ' '.join(letters)})")
+
+
+def rolled_text(game: Game, state: State, thrown: str, colour: bool) -> Text:
+    """Who rolled what, in the state that it led to."""
+    return Text.assemble(side_text(game, state, int(game.next_side(state)), colour, brief=True), f" rolls {thrown}")
 
 
 # --- grids -----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any
 
+import jax
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -24,7 +25,11 @@ Games = Annotated[
     int, typer.Option(help="How many games; an even number, since each opening is played with both colours.")
 ]
 RandomPlies = Annotated[
-    int, typer.Option(help="Random moves that open each game; more where that gives too few openings.")
+    int | None,
+    typer.Option(
+        help="Random moves that open each game; more where that gives too few openings.",
+        show_default="2, but 0 where dice or cards make games differ already",
+    ),
 ]
 Longest = Annotated[
     int | None,
@@ -46,13 +51,13 @@ def battle_command(
     agent: AgentName,
     opponent: Annotated[str, typer.Argument(metavar="AGENT", help="The other agent.")],
     games: Games = 1000,
-    random_plies: RandomPlies = 2,
+    random_plies: RandomPlies = None,
     longest: Longest = None,
     seed: Seed = 0,
     save: SaveGames = None,
     json: AsJson = False,
 ) -> None:
-    """Let two agents play many games: wins, draws, losses by side, and the score with its 95% interval."""
+    """Let two agents play many games: wins, draws, losses by who moved first, the score with its 95% interval."""
     rules = make_game(game)
     if save is not None:
         check_format(save, rules.spec)
@@ -91,7 +96,7 @@ def _counted(
 
 
 def battle_json(played: Battle) -> dict[str, Any]:
-    by_side = {name: vars(played.tally(side)) for side, name in enumerate(("first", "second"))}
+    by_side = {name: vars(played.tally(turn)) for turn, name in enumerate(("first", "second"))}
     return {
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
         "score": played.score, "interval": list(played.interval), "by_side": by_side,
@@ -115,8 +120,8 @@ def show_battle(played: Battle) -> None:
     table.add_column(agent)
     for title in ("wins", "draws", "losses", "score"):
         table.add_column(title, justify="right")
-    for name, side in (("moving first", 0), ("moving second", 1), ("all games", None)):
-        tally = played.tally(side)
+    for name, turn in (*zip(_turn_names(played), (0, 1)), ("all games", None)):
+        tally = played.tally(turn)
         score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
         table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
     out.print(table)
@@ -127,9 +132,9 @@ def show_battle(played: Battle) -> None:
     if won := _points(played):
         mean, (low, high) = won["points"], won["points_interval"]
         out.print(f"and wins [bold]{mean:+.3f}[/bold] {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}")
+    plies = f"openings of {played.random_plies} random plies" if played.random_plies else "first positions"
     out.print(
-        f"{played.games} games of {played.game} from {played.openings} different openings"
-        f" of {played.random_plies} random plies,"
+        f"{played.games} games of {played.game} from {played.openings} different {plies},"
         f" {played.mean_plies:.1f} plies long on average",
         style="dim",
     )
@@ -138,6 +143,15 @@ def show_battle(played: Battle) -> None:
     for name, count in zip((agent, opponent), played.forfeits, strict=True):
         if count:
             out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")
+
+
+def _turn_names(played: Battle) -> tuple[str, str]:
+    """What it is to move first and second; with the names of the sides, if they have any and one always begins."""
+    game = make_game(played.game)
+    names = game.view(game.init(jax.random.key(0))).get("sides")
+    if names is None or played.starter is None:
+        return "moving first", "moving second"
+    return f"moving first, {names[played.starter]}", f"moving second, {names[1 - played.starter]}"
 
 
 def perft_command(

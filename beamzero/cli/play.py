@@ -19,16 +19,28 @@ from rich.table import Table
 from rich.text import Text
 
 from beamzero.arena.recordfiles import add_records, check_format
-from beamzero.arena.records import Followed, GameRecord, first_state, has_notation, move_text, today
+from beamzero.arena.records import (
+    Followed,
+    GameRecord,
+    first_state,
+    has_notation,
+    is_chance,
+    move_text,
+    nothing_to_decide,
+    resolve,
+    split_move,
+    today,
+)
 from beamzero.arena.review import review
 from beamzero.cli.analyse import analyse_command
-from beamzero.cli.board import SIDES, draw_board, in_colour, side_names, side_text
+from beamzero.cli.board import SIDES, draw_board, in_colour, rolled_text, side_names, side_text
 from beamzero.cli.common import AsJson, GameName, Moves, SaveGames, agent_text, err, out, print_json
 from beamzero.cli.keyboard import keyboard
 from beamzero.cli.position import Position, split_moves
 from beamzero.cli.values import draw_analysis, draw_move, draw_values
 from beamzero.errors import BadInput
-from beamzero.games import CHANCE, Game, State, make_game
+from beamzero.games import Game, State, make_game
+from beamzero.games.chance import parse_outcome
 from beamzero.players import Player, make_player
 from beamzero.players.analysis import analyse, batch_of_one, list_moves, step
 from beamzero.players.trained import shipped_agents
@@ -68,7 +80,9 @@ def register(app: typer.Typer) -> None:
 def play_command(
     game: GameName,
     agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
-    side: Annotated[str, typer.Option(metavar="first|second", help="Your side; the first side begins.")] = "first",
+    side: Annotated[
+        str, typer.Option(metavar="first|second", help="Your side; in most games the first begins.")
+    ] = "first",
     position: Position = None,
     moves: Moves = "",
     seed: Annotated[int | None, typer.Option(min=0, max=2**31 - 1, help=SEED_HELP)] = None,
@@ -84,9 +98,11 @@ def play_command(
     name, why = (agent, "") if agent is not None else default_agent(rules)
     player = None if name == HUMAN else make_player(name, rules)
     console = err if json else out
+    # Moves mean something from a first roll or deal that is known: that of analyse, unless a seed draws another.
+    first = first_state(rules, position) if moves and seed is None else None
     seed = secrets.randbelow(2**31) if seed is None else seed
     session = Session(rules, player, console, keyboard(console), SIDES.index(side), seed, position, save)
-    session.set_up(split_moves(moves))
+    session.set_up(split_moves(moves), first)
     who = f"you against {name}{why}" if player else "two people"
     console.print(Text.assemble((rules.spec, "bold"), f": {who}; help lists the commands"), soft_wrap=True)
     session.run()
@@ -196,34 +212,45 @@ class Session:
         first = self.game.init(self._draw_key()) if self.position is None else first_state(self.game, self.position)
         self._arrive(first)
 
-    def set_up(self, moves: Sequence[str]) -> None:
-        """Play `moves` for both sides; BadInput with the number of the one that cannot be played."""
+    def set_up(self, moves: Sequence[str], first: State | None = None) -> None:
+        """Play `moves`, written as records do, for both sides, from `first` where it is given.
+
+        BadInput with the number of the one that cannot be played. Dice of which nothing is said are thrown.
+        """
+        if first is not None:
+            self.turns = []
+            self._arrive(first)
         for number, move in enumerate(moves, 1):
             try:
-                self.play(self.game.parse_action(self.state, move))
+                name, thrown = split_move(self.game, move)
+                self.play(self.game.parse_action(self.state, name), thrown)
             except BadInput as error:
                 raise BadInput(f"move {number}: {error}") from None
 
-    def play(self, action: int) -> str:
-        """Play a legal move for the side whose turn it is, and give its name."""
+    def play(self, action: int, thrown: str = "") -> str:
+        """Play a legal move for the side whose turn it is, and give its name; the dice then fall as `thrown` says."""
         turn = self.turns[-1]
         move = self.game.action_name(turn.state, action)
+        after = step(self.game, turn.state, action)
+        if thrown and not is_chance(self.game, after):
+            raise nothing_to_decide(thrown)
+        outcome = parse_outcome(self.game, after, thrown) if thrown else None
         self.turns[-1] = dataclasses.replace(turn, move=move)
-        self._arrive(step(self.game, turn.state, action))
+        self._arrive(after, outcome)
         return move
 
-    def _arrive(self, state: State) -> None:
-        """Throw the dice where that comes next, and let the next one choose."""
-        key = self._draw_key()
-        while not (over := bool(self.game.over(state))) and int(self.game.player(state)) == CHANCE:
-            key, now = jax.random.split(key)
-            outcome = jax.random.categorical(now, jnp.log(self.game.chance(state))).astype(jnp.int32)
-            thrown = self.game.outcome_name(state, int(outcome))
-            state = self.game.resolve(state, outcome)
+    def _arrive(self, state: State, outcome: int | None = None) -> None:
+        """Throw the dice where that comes next, unless their `outcome` is given, and let the next one choose."""
+        if is_chance(self.game, state):
+            if outcome is None:
+                _, key = jax.random.split(self._draw_key())  # an agent has drawn its move with the key itself
+                outcome = int(jax.random.categorical(key, jnp.log(self.game.chance(state))))
+            thrown = self.game.outcome_name(state, outcome)
+            state = resolve(self.game, state, outcome)
             if self.turns:
                 self.turns[-1] = dataclasses.replace(self.turns[-1], thrown=thrown)
-            side = side_text(self.game, state, int(self.game.next_side(state)), in_colour(self.console), brief=True)
-            self.console.print(Text.assemble(side, f" rolls {thrown}"))
+            self.console.print(rolled_text(self.game, state, thrown, in_colour(self.console)))
+        over = bool(self.game.over(state))
         self.turns.append(Turn(state, NOBODY if over else int(self.game.player(state))))
         self._changed = True
 

@@ -72,7 +72,7 @@ def rate_command(
             " and stop then; --games at a time, --total at most.",
         ),
     ] = None,
-    random_plies: RandomPlies = 2,
+    random_plies: RandomPlies = None,
     store: Annotated[Path, typer.Option(metavar="FILE", help="Where results are kept, and added to.")] = STORE,
     no_store: Annotated[bool, typer.Option("--no-store", help="Neither read nor keep results.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the ratings into this PNG.")] = None,

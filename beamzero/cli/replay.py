@@ -15,7 +15,7 @@ from beamzero.arena.plot_game import draw_review
 from beamzero.arena.recordfiles import FORMATS, read_records
 from beamzero.arena.records import Followed, GameRecord, follow, result_text
 from beamzero.arena.review import Review, Reviewed, review
-from beamzero.cli.board import draw_board, in_colour, side_text
+from beamzero.cli.board import draw_board, in_colour, rolled_text, side_text
 from beamzero.cli.common import AsJson, Seed, err, out, print_json, progress_bar
 from beamzero.cli.keyboard import keyboard
 from beamzero.cli.values import draw_bar, draw_move
@@ -111,6 +111,8 @@ def _reason(followed: Followed) -> str | None:
 def _show_all(followed: Followed, seen: Review | None) -> None:
     """The last board, and every move."""
     out.print(_title(followed), "", _board(followed, len(followed.actions)), "", sep="\n")
+    if followed.record.start is not None:
+        out.print(f"from {followed.record.start}", style="dim", markup=False, soft_wrap=True)
     rows = seen.moves if seen is not None else _plain(followed)
     width = max([4, *(len(row.move) + len(row.mark) for row in rows)])
     for row in rows:
@@ -129,8 +131,13 @@ def _plain(followed: Followed) -> list[Reviewed]:
 
 
 def _line(followed: Followed, row: Reviewed, width: int, judged: bool) -> Text:
-    side = side_text(followed.game, followed.states[row.number - 1], row.side, in_colour(out), brief=True)
-    return draw_move(row, side, width, judged, at_random=row.number <= followed.record.random_plies)
+    """A move, and in a line below it what was rolled then."""
+    game, colour = followed.game, in_colour(out)
+    side = side_text(game, followed.states[row.number - 1], row.side, colour, brief=True)
+    line = draw_move(row, side, width, judged, at_random=row.number <= followed.record.random_plies)
+    if thrown := followed.thrown[row.number - 1]:
+        line.append_text(Text.assemble("\n     ", rolled_text(game, followed.states[row.number], thrown, colour)))
+    return line
 
 
 def _title(followed: Followed) -> Text:

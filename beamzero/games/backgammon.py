@@ -217,7 +217,7 @@ class Backgammon(Game):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def show(self, state: BackgammonState, seat: int = 0) -> str:
-        return backgammon_text.draw(state, seat)
+        return backgammon_text.draw(state, seat, over=bool(self.over(state)))
 
     def view(self, state: BackgammonState, seat: int = 0) -> dict[str, Any]:
         return backgammon_text.view(state)

@@ -14,6 +14,8 @@ SIDES = ("White", "Black")
 _SIGNS = "OX"
 _HEIGHT = 5
 _FORM = "XGID=-b----E-C---eE---c-e----B-:0:0:1:52"
+_MOST_FIELDS = 10
+"""Checkers, cube and its owner, turn, dice; then of a match two scores, its rules, its length and the largest cube."""
 
 StateType = TypeVar("StateType")
 
@@ -47,8 +49,11 @@ def view(state: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def draw(state: Any, seat: int) -> str:
-    """The board as `seat` sees it: its own home at the lower right, its points numbered as it counts them."""
+def draw(state: Any, seat: int, over: bool) -> str:
+    """The board as `seat` sees it: its own home at the lower right, its points numbered as it counts them.
+
+    Whose turn it is stands below, unless the game is `over`.
+    """
     rows = rows_of(state)
     own, other = rows if seat != 1 else (rows[1], rows[0])
     signs = _SIGNS if seat != 1 else _SIGNS[::-1]
@@ -74,7 +79,7 @@ def draw(state: Any, seat: int) -> str:
     edge = f"+{'-' * 18}+{'-' * 3}+{'-' * 18}+"
     dice = dice_of(state)
     who = f"{SIDES[int(state.side)]} ({_SIGNS[int(state.side)]})"
-    said = f"{who} to play {' '.join(map(str, dice))}" if dice else f"{who} to roll"
+    said = "" if over else f"   {who} to play {' '.join(map(str, dice))}" if dice else f"   {who} to roll"
     return "\n".join(
         [
             numbers(upper), edge,
@@ -82,7 +87,7 @@ def draw(state: Any, seat: int) -> str:
             f"|{' ' * 18}|bar|{' ' * 18}|",
             *(line(level, lower, bars["lower"]) for level in reversed(range(_HEIGHT))),
             edge, numbers(lower),
-            f" borne off: {signs[0]} {own[0]}, {signs[1]} {other[0]}   {said}",
+            f" borne off: {signs[0]} {own[0]}, {signs[1]} {other[0]}{said}",
         ]
     )  # fmt: skip
 
@@ -116,10 +121,16 @@ def _point(first: int, second: int) -> str:
 
 
 def read(text: str, kind: type[StateType]) -> StateType:
-    """The state that such a text describes; more fields than four, of a match and its cube, are not looked at."""
+    """The state that such a text describes. What XG says of the cube and of a match are numbers without a meaning."""
     fields = text.strip().removeprefix("XGID=").split(":")
     if len(fields) < 5 or not re.fullmatch(r"[-A-Oa-o]{26}", fields[0]) or fields[3] not in ("1", "-1"):
         raise BadInput(f"{text.strip()!r} is no position: write it like {_FORM}")
+    if len(fields) > _MOST_FIELDS:
+        raise BadInput(f"{text.strip()!r} is no position: it has {len(fields)} fields, but {_MOST_FIELDS} at most")
+    if wrong := [field for place, field in enumerate(fields) if place not in (0, 4) and not _is_number(field)]:
+        raise BadInput(
+            f"{text.strip()!r} is no position: {wrong[0]!r} stands where a number must be; write it like {_FORM}"
+        )
     first, second = [0] * 26, [0] * 26
     for place, letter in enumerate(fields[0]):
         if letter.isupper():
@@ -144,6 +155,10 @@ def read(text: str, kind: type[StateType]) -> StateType:
         **{name: jnp.uint8(n) for name, n in numbers.items()},
         ply=jnp.uint16(0),
     )
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+", text) is not None
 
 
 def _read_dice(text: str, dice: str) -> tuple[int, int, int]:

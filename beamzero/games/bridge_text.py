@@ -10,6 +10,8 @@ A position is a deal as PBN writes it, the contract, the declarer, and the cards
 An ending has fewer cards in each hand, and says who won the tricks before it, the declarer's first, and who leads:
 
     N:K7..T. .AJ5.. 6.8.A. AQ..K. 4S S won=7-3 lead=S
+
+A whole deal may say lead= too, where it is not the defender to the declarer's left who leads.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class PositionText(NamedTuple):
     won: tuple[int, int] = (0, 0)
     """Tricks of the declarer's side and of the defenders before the beginning."""
     leader: int | None = None
-    """Who led at the beginning of an ending; None where all 13 cards are there."""
+    """Who led at the beginning; None where all 13 cards are there and the defender to the declarer's left led."""
 
 
 def write_hand(cards: Sequence[str]) -> str:
@@ -110,8 +112,10 @@ def suit_text(cards: Sequence[str], suit: str) -> str:
 
 def write_deal(text: PositionText) -> str:
     words = ["N:" + " ".join(map(write_hand, text.hands)), str(text.contract), COMPASS[text.declarer]]
+    if any(text.won):
+        words.append(f"won={text.won[0]}-{text.won[1]}")
     if text.leader is not None:
-        words += [f"won={text.won[0]}-{text.won[1]}", f"lead={COMPASS[text.leader]}"]
+        words.append(f"lead={COMPASS[text.leader]}")
     return " ".join([*words, *text.played])
 
 
@@ -127,10 +131,12 @@ def read_deal(text: str) -> PositionText:
     dealt = [_read_hand(hand, COMPASS[(first + place) % 4]) for place, hand in enumerate(hands)]
     dealt = [dealt[(point - first) % 4] for point in range(4)]
     contract, declarer = read_contract(words[4]), read_compass(words[5], "declarer")
-    marks = dict(word.lower().split("=", 1) for word in words[6:] if "=" in word)
-    played = [read_card(word) for word in words[6:] if "=" not in word]
+    pairs = [word.lower().split("=", 1) for word in words[6:] if "=" in word]
+    played, marks = [read_card(word) for word in words[6:] if "=" not in word], dict(pairs)
     if unknown := [key for key in marks if key not in ("won", "lead")]:
         raise BadInput(f"cannot read {unknown[0]!r} in a position: an ending says won=4-3 and lead=S")
+    if len(marks) < len(pairs):
+        raise BadInput(f"a position says won= and lead= once each, but here are {len(pairs)} of them")
     _check_cards(dealt, is_ending=bool(marks))
     if not marks:
         return PositionText(dealt, contract, declarer, played)
@@ -159,7 +165,7 @@ def _check_cards(hands: list[list[str]], is_ending: bool) -> None:
 
 def _read_ending(marks: Mapping[str, str], gone: int) -> tuple[tuple[int, int], int]:
     """Tricks won before, by declarer's side and defenders, and who leads."""
-    won = re.fullmatch(r"(\d+)-(\d+)", marks.get("won", ""))
+    won = re.fullmatch(r"(\d+)-(\d+)", marks.get("won", "" if gone else "0-0"))
     if won is None or int(won[1]) + int(won[2]) != gone or "lead" not in marks:
         raise BadInput(
             f"an ending says who leads, as in lead=S, and who won the {gone} tricks before, as in won={gone}-0"

@@ -51,7 +51,10 @@ class DDS:
 
 
 def _solve(dds: Any, trump: int, states: BridgeState) -> np.ndarray:
-    """int32 [N, 52]: the tricks that the side to move still takes after each card; -1 for those it cannot play."""
+    """int32 [N, 52]: the tricks that the side to move still takes after each card; -1 for those it cannot play.
+
+    BadInput where DDS finds fault with a deal, or does not answer for just the cards that can be played.
+    """
     count = len(states.plies)
     boards, solved = dds.boards(), dds.solvedBoards()
     table = np.frombuffer(boards, np.dtype(dds.boards))[0]
@@ -63,11 +66,14 @@ def _solve(dds: Any, trump: int, states: BridgeState) -> np.ndarray:
     there = played != NONE
     deals["currentTrickSuit"] = np.where(there, played // 13, 0)
     deals["currentTrickRank"] = np.where(there, played % 13 + 2, 0)
-    held = (states.holder[:, None] == np.arange(4)[:, None]) & (states.ply == HELD)[:, None]
+    held = (np.asarray(states.holder)[:, None] == np.arange(4)[:, None]) & np.asarray(states.ply == HELD)[:, None]
     deals["remainCards"] = held.reshape(count, 4, 4, 13) @ (4 << np.arange(13))
     boards.noOfBoards = count
-    with _one_at_a_time:
-        dds.SolveAllBoardsBin(boards, solved)
+    try:
+        with _one_at_a_time:
+            dds.SolveAllBoardsBin(boards, solved)
+    except dds.DDSError as error:
+        raise BadInput(f"DDS cannot solve the deal: {error}") from error
     answers = np.frombuffer(solved, np.dtype(dds.solvedBoards))[0]["solvedBoard"][:count]
     listed = np.arange(13) < answers["cards"][:, None]
     ranks = answers["equals"] | (1 << answers["rank"])  # of equal cards one is named, and the others are listed
@@ -75,7 +81,21 @@ def _solve(dds: Any, trump: int, states: BridgeState) -> np.ndarray:
     tricks = np.full((count, 4, 13), -1, np.int32)
     row, answer, rank = np.nonzero(names_card & listed[..., None])
     tricks[row, answers["suit"][row, answer], rank] = answers["score"][row, answer]
+    # Not every fault comes back as an error, but then the answers are missing.
+    if not np.array_equal(tricks.reshape(count, 52) >= 0, _playable(states, held, there, played)):
+        raise BadInput("DDS cannot solve the deal: it does not say for every card how many tricks it takes")
     return tricks.reshape(count, 52)
+
+
+def _playable(states: BridgeState, held: np.ndarray, there: np.ndarray, played: np.ndarray) -> np.ndarray:
+    """bool [N, 52]: the cards that can be played; of `held` [N, 4, 52] by the hand whose turn it is.
+
+    `played` [N, 3] are the cards of this trick, where they are `there`.
+    """
+    turn = (np.asarray(states.leader, np.int64) + np.asarray(states.plies, np.int64)) % 4
+    hand = held[np.arange(len(turn)), turn]
+    follows = hand & there[:, :1] & (played[:, :1] // 13 == np.arange(52) // 13)
+    return np.where(follows.any(axis=1, keepdims=True), follows, hand)
 
 
 def _values(states: BridgeState, tricks: np.ndarray) -> np.ndarray:

@@ -80,7 +80,10 @@ class Expectiminimax:
     prune: bool = True
     """Leave out what cannot matter."""
     rolls: int = 0
-    """So many outcomes of each chance event, drawn by their odds without repeating one; 0 for all of them."""
+    """So many outcomes of each chance event, drawn by their odds without repeating one; 0 for all of them.
+
+    The same ones for all events of a search at the same depth: moves are then compared by the same luck.
+    """
     entries: int = 2**14
     """Places in the table of positions, a power of two; 0 for no table."""
     every_move: bool = False
@@ -240,7 +243,7 @@ class Expectiminimax:
         at_chance = game.player(state) == CHANCE
         kids, listed, odds = lax.cond(
             at_chance,
-            lambda: self._outcomes(game, state, key, seed),
+            lambda: self._outcomes(game, state, turns, seed),
             lambda: _moves(game, state),
         )
         over = jax.vmap(game.over)(kids)
@@ -261,13 +264,13 @@ class Expectiminimax:
         )  # fmt: skip
         return frame, jnp.sum(listed, dtype=jnp.int32)
 
-    def _outcomes(self, game: Game, state: State, key: Array, seed: Array) -> tuple[State, Array, Array]:
+    def _outcomes(self, game: Game, state: State, turns: Array, seed: Array) -> tuple[State, Array, Array]:
         """The states after each outcome of a chance event, which of them are looked at, and their odds."""
         odds = game.chance(state)
         if 0 < self.rolls < game.num_chance:
-            # The highest of log odds plus Gumbel noise are a sample without repetition; the same one at the same place.
-            here = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), key[0]), key[1])
-            marks = jnp.log(odds) + jax.random.gumbel(here, odds.shape)
+            # The highest of log odds plus Gumbel noise are a sample without repetition.
+            noise = jax.random.gumbel(jax.random.fold_in(jax.random.key(seed), turns), odds.shape)
+            marks = jnp.log(odds) + noise
             chosen = marks >= jnp.sort(marks)[-self.rolls]
             odds = jnp.where(chosen, odds, 0.0)
             odds = odds / jnp.sum(odds)

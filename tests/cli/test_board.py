@@ -315,7 +315,7 @@ def test_an_unknown_look_is_no_error():
     assert look_of(stones(".", look="marble")) == LOOKS["blue"]
 
 
-# Cards, and backgammon's points, are shown as the games' own text.
+# Those that dice or cards decide are in test_dealt_boards.py.
 @pytest.mark.parametrize("name", [name for name in GAMES if not GAMES[name].hidden and not GAMES[name].num_chance])
 def test_every_game_of_the_package_can_be_drawn_move_by_move(name):
     game = make_game(name)

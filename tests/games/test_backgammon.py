@@ -355,6 +355,9 @@ def test_a_position_is_read_back(dice, turn):
         ("XGID=-b----E-C---eE---c-e----C-:0:0:1:52", "White has 16 checkers"),
         ("XGID=A-------------------------:0:0:1:52", "other side's bar"),
         ("XGID=-a------------------------:0:0:1:52", "the game is over"),
+        (START + "52:0:0:0:0:10:52", "it has 11 fields, but 10 at most"),
+        (f"{START}52:{START}31", "'XGID=-b----E-C---eE---c-e----B-' stands where a number must be"),
+        (START.replace("0:0", "0:x") + "52", "'x' stands where a number must be"),
     ],
 )
 def test_a_text_that_is_no_position_is_refused(text, why):
@@ -376,3 +379,14 @@ def test_each_seat_sees_its_own_home_at_the_lower_right():
     assert white.translate(str.maketrans("OX", "XO")).splitlines()[:14] == black.splitlines()[:14]
     assert "White (O) to play 3 1" in white
     assert GAME.show(read("00"), 0).endswith("to roll")
+
+
+def test_nobody_is_to_roll_once_the_game_is_over():
+    won = play(read("21", board(white={1: 1}, black={1: 15})), "1/off(2)")
+    cut = read("00")._replace(ply=np.uint16(GAME.max_plies))
+    assert bool(GAME.over(won)) and GAME.show(won, 0).endswith(" borne off: O 15, X 0")
+    assert bool(GAME.over(cut)) and GAME.show(cut, 1).endswith(" borne off: X 0, O 0")
+
+
+def test_what_xg_says_of_a_match_is_read_over():
+    assert GAME.write_position(GAME.read_position(f"{START}52:3:1:0:7:10")) == f"{START}52"

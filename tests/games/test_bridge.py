@@ -6,6 +6,8 @@ import functools
 import itertools
 import random
 
+import hypothesis
+import hypothesis.strategies as st
 import jax
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from scipy.stats import chisquare
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.bridge import HELD, NOBODY, Bridge, BridgeState
-from beamzero.games.bridge_text import CARDS, RANKS, SUITS, read_contract, result_text
+from beamzero.games.bridge_text import CARDS, RANKS, SUITS, read_contract, result_text, write_hand
 from tests.games.play import at, play, sample_states
 
 DEAL = "N:AQ4.KT2.AJ85.Q93 JT93.Q964.T3.K76 K52.A53.KQ92.A42 876.J87.764.JT85"
@@ -277,6 +279,24 @@ def test_an_ending_reads_back_from_its_text():
     assert game.write_position(state) == text
 
 
+@hypothesis.given(
+    data=st.data(), size=st.sampled_from([13, 13, 2, 5]), declarer=st.sampled_from("NESW"), played=st.integers(0, 20)
+)
+def test_every_position_is_the_same_after_it_was_written_and_read(data, size, declarer, played):
+    """A whole deal or an ending, whoever leads, before the lead, within a trick and in later ones."""
+    game = Bridge("4S", declarer)
+    cards = data.draw(st.permutations(CARDS))
+    hands = [cards[place * size : (place + 1) * size] for place in range(4)]
+    leader, ours = data.draw(st.sampled_from("NESW")), data.draw(st.integers(0, 13 - size))
+    won = f"won={ours}-{13 - size - ours}" if size < 13 else ""
+    text = f"N:{' '.join(map(write_hand, hands))} 4S {declarer} {won} lead={leader}"
+    state = game.read_position(text)
+    for _ in range(min(played, 4 * size)):
+        state = step(game, state, data.draw(st.sampled_from(game.legal_actions(state))))
+    state, again = jax.device_get((state, game.read_position(game.write_position(state))))
+    assert all((one == other).all() for one, other in zip(state, again, strict=True)), game.write_position(state)
+
+
 def test_the_deal_may_begin_anywhere_and_be_written_as_people_do():
     hands = DEAL[2:].split()
     turned = f"s:{hands[2]} {hands[3]} {hands[0]} {hands[1]}".lower().replace("t", "10")
@@ -307,6 +327,8 @@ def test_the_deal_may_begin_anywhere_and_be_written_as_people_do():
         ("N:2... 3... A... 4... 3NT S won=7-6 lead=S", "an ending says who leads, as in lead=S, and who won the 12"),
         ("N:2... 3... A... 4... 3NT S won=7-5", "an ending says who leads"),
         ("N:2... 3... A... 4... 3NT S won=7-5 lead=X", "no such leader 'x'"),
+        (f"{DEAL} 3NT S lead=N lead=S", "a position says won= and lead= once each, but here are 2 of them"),
+        ("N:2... 3... A... 4... 3NT S won=7-5 won=5-7 lead=S", "a position says won= and lead= once each"),
         ("N:2... 3... A5... 4... 3NT S won=7-5 lead=S", "S has 2 cards, but must have as many as the others"),
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State, make_game
 from beamzero.games.bridge import Bridge
 from beamzero.players import make_player
-from beamzero.players.double_dummy import DDS, Endings
+from beamzero.players.double_dummy import DDS, Endings, _solve, load_dds
 from beamzero.players.fingerprint import fingerprint
 from beamzero.search.clairvoyance import Clairvoyance
 from beamzero.search.exhaustive import Exhaustive
@@ -65,6 +65,17 @@ def test_so_does_minimax_over_everything(game):
     for cards, played in [(1, 3), (2, 0), (2, 2), (3, 1)]:
         states = endings(game, cards, played, 8)
         np.testing.assert_allclose(Exhaustive()(game, states), DDS()(game, states), atol=2e-6)
+
+
+def test_what_dds_finds_fault_with_is_an_error_and_never_a_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # DDS writes down there what it was given
+    dds, states = load_dds(), jax.device_get(jax.vmap(GAMES[0].init)(jax.random.split(jax.random.key(0), 3)))
+    crowded = states.holder.copy()
+    crowded[1, np.flatnonzero(crowded[1] == 0)[:2]] = 1
+    with pytest.raises(BadInput, match="DDS cannot solve the deal: Wrong number of remaining cards in a hand"):
+        DDS()(GAMES[0], states._replace(holder=crowded))
+    with pytest.raises(BadInput, match="it does not say for every card how many tricks it takes"):
+        _solve(dds, 7, states)  # there is no such trump, which comes back as no error
 
 
 def test_dds_solves_more_deals_than_fit_into_one_call():

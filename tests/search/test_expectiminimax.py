@@ -160,6 +160,16 @@ def test_a_sample_of_the_outcomes_is_right_on_average_and_exact_when_it_is_all_o
     assert some.mean() == pytest.approx(float(exact[0]), abs=0.05)
 
 
+def test_moves_are_compared_by_the_same_sample():
+    """After either move the die pays the same, so that what differs is the first gain alone, whatever was drawn."""
+    game = Bank(3)
+    many = BankState(np.zeros(50, np.float32), np.zeros(50, np.int32), np.full(50, 1, np.int32))
+    found = think(game, Expectiminimax(3, rolls=1, every_move=True), zero_evaluator(game), many)
+    values = np.asarray(found.values)
+    assert len(np.unique(values[:, 0].round(5))) > 1, "other searches draw other rolls"
+    assert values[:, 1] - values[:, 0] == pytest.approx((game.safe - game.faces[1]) / 3, abs=1e-6)
+
+
 # --- the lecture's warning -------------------------------------------------------------------------------------------
 
 
