@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "screenshots"
 MOST_BYTES = 200_000
 LONG = 120_000  # milliseconds: agents are compiled first
-GAMES = ["connect_four", "chess", "kalah", "othello", "togyzkumalak", "tic_tac_toe", "backgammon"]
+GAMES = ["connect_four", "chess", "kalah", "othello", "togyzkumalak", "tic_tac_toe", "backgammon", "bridge"]
 
 
 def main() -> None:
@@ -150,6 +150,13 @@ def backgammon(page: Page) -> None:
     analyse(page, "expectiminimax:depth=2")
 
 
+def bridge(page: Page) -> None:
+    """The declarer's next card, with what clairvoyance makes of it."""
+    deal = "N:AQ4.KT2.AJ85.Q93 JT93.Q964.T3.K76 K52.A53.KQ92.A42 876.J87.764.JT85 3NT S"
+    sit_down(page, "bridge", ["human", "clairvoyance:worlds=10"], "S8 S4 SJ SK HA H7 H2 H4 D2 D4", position=deal)
+    analyse(page, "clairvoyance:worlds=40")
+
+
 def runs(page: Page) -> None:
     page.goto("/runs")
     page.get_by_test_id("chart-elo").wait_for()
@@ -165,6 +172,7 @@ PICTURES: dict[str, tuple[Callable[[Page], None], dict[str, Any]]] = {
     "kalah": (kalah, {}),
     "othello": (othello, {}),
     "backgammon": (backgammon, {}),
+    "bridge": (bridge, {}),
     "runs": (runs, {}),
     "phone": (phone, {"viewport": {"width": 390, "height": 780}, "has_touch": True, "is_mobile": True}),
 }

@@ -16,7 +16,7 @@ import typer
 
 from beamzero.cli.common import AsJson, err, out, print_json
 from beamzero.errors import BadInput
-from beamzero.games import GAMES, Game, make_game
+from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
 
 if TYPE_CHECKING:  # it needs what the extra `web` installs
@@ -118,16 +118,9 @@ def serve(
 
 def _games(wanted: list[str] | None) -> list[str]:
     names = list(dict.fromkeys(wanted)) if wanted else list(GAMES)
-    missing = {name: _not_shown(make_game(name)) for name in names}
-    for name in wanted or ():
-        if missing[name]:
-            raise BadInput(f"{name} {missing[name]}, which the page cannot show yet")
-    return [name for name in names if not missing[name]]
-
-
-def _not_shown(game: Game) -> str | None:
-    """What a game has that the page knows nothing of."""
-    return "hides cards" if game.hidden else None
+    for name in names:
+        make_game(name)
+    return names
 
 
 def _agents(wanted: list[str], names: list[str]) -> list[tuple[str, str]]:

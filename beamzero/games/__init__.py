@@ -22,7 +22,7 @@ from beamzero.games.bridge import Bridge
 from beamzero.games.checkers import Checkers
 from beamzero.games.chess import Chess, Chess6x6
 from beamzero.games.connect_four import ConnectFour
-from beamzero.games.game import CHANCE, Game, State
+from beamzero.games.game import CHANCE, OPEN, Game, State
 from beamzero.games.kalah import Kalah
 from beamzero.games.othello import Othello
 from beamzero.games.pgx_games import PGX_GAMES, find_pgx_game
@@ -31,7 +31,7 @@ from beamzero.games.tic_tac_toe import TicTacToe
 from beamzero.games.togyzkumalak import Togyzkumalak
 from beamzero.spec import field_types, parse, parse_options, unknown
 
-__all__ = ["CHANCE", "GAMES", "Game", "State", "make_game"]
+__all__ = ["CHANCE", "GAMES", "OPEN", "Game", "State", "make_game"]
 
 GAMES: dict[str, type[Game]] = {
     game.name: game

@@ -13,8 +13,9 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import bridge_text
 from beamzero.games.bridge_text import CARDS, COMPASS, SUITS, Contract, PositionText
-from beamzero.games.game import Game, keep_if
+from beamzero.games.game import OPEN, Game, keep_if
 from beamzero.games.hashing import hash_words
+from beamzero.games.places import Place
 from beamzero.games.sowing import pack_bytes
 
 DECLARER, LEADER, DUMMY = 0, 1, 2
@@ -221,7 +222,8 @@ class Bridge(Game):
         notes: dict[str, list[str]] = {point: [] for point in COMPASS}
         notes[view["declarer"]].append("declarer")
         notes[view["dummy"]].append("dummy")
-        notes[view["seat"]].append("you")
+        if view["seat"] is not None:
+            notes[view["seat"]].append("you")
         if view["to_play"] is not None:
             notes[view["to_play"]].append("to play")
         hands = []
@@ -235,7 +237,7 @@ class Bridge(Game):
         return bridge_text.draw_table(hands, below)
 
     def view(self, state: BridgeState, seat: int = 0) -> dict[str, Any]:
-        seen = jax.device_get(_as_seen(state, seat))
+        seen = jax.device_get(state if seat == OPEN else _as_seen(state, seat))
         points = [self.direction(other) for other in range(4)]
         left = 13 - int(seen.plies) // 4 - (seen.trick != NONE)
         held = [np.flatnonzero((seen.holder == other) & (seen.ply == HELD)) for other in range(4)]
@@ -252,7 +254,7 @@ class Bridge(Game):
             "kind": "cards",
             "hands": {point: hands[point] for point in COMPASS},
             "voids": {point: voids[point] for point in COMPASS},
-            "seat": points[seat],
+            "seat": None if seat == OPEN else points[seat],
             "to_play": None if int(seen.plies) == 52 else points[int(self.turn(seen))],
             "declarer": points[DECLARER],
             "dummy": points[DUMMY],
@@ -263,6 +265,10 @@ class Bridge(Game):
             "won": seen.won.tolist(),
             "sides": ["Declarer", "Defenders"],
         }
+
+    def places(self, state: BridgeState, action: int) -> list[Place]:
+        """The card: its suit and its rank."""
+        return [list(divmod(action, 13))]
 
     def outcome_reason(self, state: BridgeState) -> str:
         return bridge_text.result_text(self.bid, int(state.won[0]))
@@ -277,21 +283,21 @@ class Bridge(Game):
             declarer=declarer,
             played=[CARDS[card] for card in played],
         )
-        if len(hands[0]) == 13:
+        leader = int(state.holder[played[0]] if played else state.leader)
+        if len(hands[0]) == 13 and leader == LEADER:
             return bridge_text.write_deal(text)
-        won, leader = self._before(state, played)
-        return bridge_text.write_deal(text._replace(won=won, leader=(leader + declarer) % 4))
+        return bridge_text.write_deal(
+            text._replace(won=self._won_before(state, played), leader=(leader + declarer) % 4)
+        )
 
-    def _before(self, state: BridgeState, played: list[int]) -> tuple[tuple[int, int], int]:
-        """Tricks won before an ending began, and the seat that led then."""
-        won, leader = state.won.tolist(), int(state.leader)
+    def _won_before(self, state: BridgeState, played: list[int]) -> tuple[int, int]:
+        """Tricks won before an ending began."""
+        won = state.won.tolist()
         for first in range(0, len(played) - 3, 4):
             trick = sorted(played[first : first + 4], key=lambda card: int(state.holder[card]))
             led = played[first] // 13
             won[int(self._winner(jnp.array(trick, jnp.uint8), jnp.uint8(led))) % 2] -= 1
-        if played:
-            leader = int(state.holder[played[0]])
-        return (won[0], won[1]), leader
+        return won[0], won[1]
 
     def read_position(self, text: str) -> BridgeState:
         read = bridge_text.read_deal(text)

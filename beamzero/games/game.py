@@ -23,6 +23,9 @@ State = Any
 CHANCE = -1
 """What `Game.player` answers where dice or cards decide next."""
 
+OPEN = -1
+"""In place of a seat: one that sees everything, as those may who look at a game that is over."""
+
 
 class Game(abc.ABC):
     """The rules of one game, as pure functions of one state. Batch them with `jax.vmap`.
@@ -233,7 +236,7 @@ class Game(abc.ABC):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def show(self, state: State, seat: int = 0) -> str:
-        """The board as lines of text, as `seat` may see it."""
+        """The board as lines of text, as `seat` may see it; all of it for OPEN."""
         return str(state)
 
     @abc.abstractmethod
@@ -273,7 +276,7 @@ class Game(abc.ABC):
         return "draw" if score == 0 else f"{'first' if score > 0 else 'second'} player wins"
 
     def view(self, state: State, seat: int = 0) -> dict[str, Any]:
-        """The position as JSON-able data for a drawn board; `kind` says how to read the rest.
+        """The position as `seat` may see it (all of it for OPEN), as JSON-able data; `kind` says how to read the rest.
 
         - ``grid``: `rows`, `columns`, and `cells`, a list of rows, the bottom one first. Stones are 0 for none, 1 for
           the first side's, 2 for the second's. Pieces of several kinds are texts, "" for none, and `pieces` says of
@@ -289,10 +292,13 @@ class Game(abc.ABC):
           the first side counts, [1, side] for that side's bar and [2, side] for what it has borne off.
         - ``cards``: hands round a table, called N, E, S and W clockwise, and only what the seat may know of them.
           `hands` says of each its cards, a list such as ["SA", "H7"], or how many it has where they are hidden; `voids`
-          the suits that it is known to be out of. `seat` is who looks, `to_play` whose turn it is (None at the end),
-          `dummy`, `declarer` and `defenders` who they are. `trick` and `last_trick` are lists of [hand, card] in the
-          order played; `won` are the tricks of the declarer's side and of the defenders; `contract` is a text such as
-          "3NT".
+          the suits that it is known to be out of. `seat` is who looks (None for OPEN), `to_play` whose turn it is (None
+          at the end), `dummy`, `declarer` and `defenders` who they are. `trick` and `last_trick` are lists of [hand,
+          card] in the order played; `won` are the tricks of the declarer's side and of the defenders; `contract` is a
+          text such as "3NT". A place is [suit, rank], from 0, the suits in the order S, H, D, C and the deuce first.
+        - ``poker``: `cards`, the two sides' cards such as "K", and `public`, those for both, None where they lie face
+          down; `paid`, the chips that each side has put in; `said`, for each round that has begun, its actions, the
+          first side's first. Its moves have no places.
         - ``text``: `text`, as `show` gives it.
 
         Any kind may add `sides`, what players call the two, such as ["White", "Black"], which are then drawn in these

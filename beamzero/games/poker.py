@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.games.game import Game, keep_if
+from beamzero.errors import BadInput
+from beamzero.games.game import OPEN, Game, keep_if
 
 FOLD, CALL, RAISE = 0, 1, 2
 """The actions. A call where there is nothing to call is a check, and the first raise of a round is a bet."""
@@ -20,6 +21,8 @@ FOLD, CALL, RAISE = 0, 1, 2
 NOBODY = -1
 RANKS = ("jack", "queen", "king")
 _SEATS = ("first", "second")
+_LETTERS = "fcr"
+"""How positions write the actions."""
 
 
 class PokerState(NamedTuple):
@@ -185,16 +188,31 @@ class Poker(Game):
 
     def show(self, state: PokerState, seat: int = 0) -> str:
         """The seat's own card, the public one once it is turned, every action, and the pot."""
-        cards, rounds = np.asarray(state.cards).tolist(), len(self.bets)
-        faces = [RANKS[card] for card in cards]
-        seen = [bool(self._shown(state)) or place == seat for place in range(2)]
-        lines = [f"{_SEATS[place]:<7} {faces[place] if seen[place] else '?'}" for place in range(2)]
-        if rounds > 1:
-            public = [face if up else "?" for face, up in zip(faces[2:], np.asarray(self._public_seen(state)))]
-            lines.append(f"{'public':<7} {' '.join(public)}")
+        faces = [face or "?" for face in self._faces(state, seat)]
+        lines = [f"{_SEATS[place]:<7} {faces[place]}" for place in range(2)]
+        if len(faces) > 2:
+            lines.append(f"{'public':<7} {' '.join(faces[2:])}")
         lines += [f"round {number + 1} {', '.join(names)}".rstrip() for number, names in enumerate(self._said(state))]
         first, second = np.asarray(state.paid).tolist()
         return "\n".join([*lines, f"pot     {first + second} ({first} + {second})"])
+
+    def view(self, state: PokerState, seat: int = 0) -> dict[str, Any]:
+        letters = [face and face[0].upper() for face in self._faces(state, seat)]
+        return {
+            "kind": "poker",
+            "cards": letters[:2],
+            "public": letters[2:],
+            "paid": np.asarray(state.paid).tolist(),
+            "said": self._said(state),
+            "look": "felt",
+            "turn": True,
+        }
+
+    def _faces(self, state: PokerState, seat: int) -> list[str | None]:
+        """Each card's rank, None where `seat` does not see it."""
+        own = [seat == OPEN or bool(self._shown(state)) or place == seat for place in range(2)]
+        seen = [*own, *(seat == OPEN or up for up in np.asarray(self._public_seen(state)).tolist())]
+        return [RANKS[card] if up else None for card, up in zip(np.asarray(state.cards).tolist(), seen)]
 
     def _said(self, state: PokerState) -> list[list[str]]:
         """What was said in each round that has begun."""
@@ -203,6 +221,36 @@ class Poker(Game):
             [_name(action, RAISE in actions[:turn]) for turn, action in enumerate(actions) if action >= 0]
             for actions in betting[:begun]
         ]
+
+    def write_position(self, state: PokerState) -> str:
+        """The cards, the first player's, the second's and the public one, and the actions, f, c or r: ``JQK rc/c``."""
+        cards = "".join(RANKS[card][0].upper() for card in np.asarray(state.cards).tolist())
+        rounds = ["".join(_LETTERS[a] for a in row if a >= 0) for row in np.asarray(state.betting).tolist()]
+        return f"{cards} {'/'.join(rounds).rstrip('/')}".rstrip()
+
+    def read_position(self, text: str) -> PokerState:
+        words = text.split()
+        if not 1 <= len(words) <= 2:
+            raise BadInput(
+                f"{text!r} is no position of {self.name}: give the cards and then the actions, such as JQ cr"
+            )
+        cards, said = words[0].upper(), "".join(words[1:])
+        initials = [rank[0].upper() for rank in RANKS]
+        number = 1 + len(self.bets)
+        deck = Counter(initials[card] for card in self.deck)
+        if len(cards) != number or Counter(cards) - deck:
+            has = "".join(deck.elements())
+            raise BadInput(f"{cards!r} is no deal of {self.name}: it takes {number} of the cards {has}")
+        dealt = jnp.array([initials.index(card) for card in cards], jnp.int8)
+        state = self.init(jax.random.key(0))._replace(cards=dealt)
+        for place, letter in enumerate(said.replace("/", ""), 1):
+            legal = "".join(_LETTERS[action] for action in self.legal_actions(state))
+            if letter not in legal:
+                raise BadInput(f"action {place}: {letter!r} cannot be (legal: {legal or 'none, the game is over'})")
+            state = self.step(state, jnp.int32(_LETTERS.index(letter)))
+        if said and self.write_position(state) != f"{cards} {said}":
+            raise BadInput(f"{said!r} ends its rounds where they do not end: {self.write_position(state)!r}")
+        return state
 
     def outcome_reason(self, state: PokerState) -> str:
         paid = int(np.min(np.asarray(state.paid)))

@@ -20,9 +20,10 @@ from starlette.exceptions import HTTPException
 
 from beamzero.arena.recordfiles import format_record
 from beamzero.errors import BadInput
+from beamzero.games import Game
 from beamzero.web.brains import Brains
 from beamzero.web.guard import App, Guard
-from beamzero.web.hub import Hub, Unknown, record_formats
+from beamzero.web.hub import Hub, Unknown
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Name, NewTable, first_problem
 from beamzero.web.offers import Offers, title_of
@@ -114,8 +115,8 @@ def _add_games(app: FastAPI, hub: Hub) -> None:
     about = {
         name: {
             "id": name, "title": title_of(name), "about": (type(game).__doc__ or "").strip().split("\n")[0],
-            "sides": side_names(game, jax.device_get(game.init(jax.random.key(0)))),
-            "default": hub.offers.default_agent(name).id,
+            "sides": side_names(game, jax.device_get(game.init(jax.random.key(0)))), "first": _first_side(game),
+            "default": hub.offers.default_agent(name).id, "hidden": game.hidden,
         }
         for name, game in ((name, hub.offers.game(name)) for name in hub.offers.games)
     }  # fmt: skip
@@ -151,11 +152,12 @@ def _add_tables(app: FastAPI, hub: Hub) -> None:
         live = await hub.open(_client(request), id)
         try:
             table = live.table
-            allowed = record_formats(table.name, table.followed.record.start)
-            if format not in allowed:
-                raise BadInput(f"this game cannot be written as {format} (it can as {', '.join(allowed)})")
             async with live.lock:
-                text = await asyncio.to_thread(lambda: format_record(table.record(hub.names(table)), f".{format}"))
+                played = table.record(hub.names(table))
+                if format not in table.formats:
+                    allowed = ", ".join(table.formats)
+                    raise BadInput(f"this game cannot be written as {format} (it can as {allowed})")
+                text = await asyncio.to_thread(format_record, played, f".{format}")
         finally:
             hub.release(live)
         headers = {"content-disposition": f'attachment; filename="game.{format}"'}
@@ -215,3 +217,9 @@ def _add_pages(app: FastAPI) -> None:
 
 def _client(request: Request) -> str:
     return request.scope["client_token"]
+
+
+def _first_side(game: Game) -> int | None:
+    """Which side moves first; None where that is drawn."""
+    first = {int(game.player(game.init(jax.random.key(seed)))) for seed in range(10 if game.num_chance else 1)}
+    return first.pop() if len(first) == 1 else None

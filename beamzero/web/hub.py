@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from beamzero.arena.pgn import VARIANTS
 from beamzero.arena.recordfiles import parse_records
 from beamzero.arena.records import GameRecord, is_chance
 from beamzero.errors import BadInput
@@ -223,14 +222,15 @@ class Hub:
         return {
             "type": "table", "id": table.id, "game": table.name, "title": title_of(table.name),
             "seats": table.seats, "names": self.names(table), "sides": sides, "moves": table.moves,
-            "start": table.followed.record.start, "turn": table.turn, "over": table.over,
+            "hidden": game.hidden, "secret": table.secret, "turn": table.turn, "over": table.over,
+            "start": None if table.secret else table.followed.record.start,
             "result": result_of(table, sides), "thinking": live.thinking, "preparing": live.preparing,
             "trouble": live.trouble, "paused": table.paused,
             "clock": clock and {
                 "left": clock.now(table.turn, time.monotonic()), "increment": clock.increment,
                 "running": table.turn if clock.since is not None else None,
             },
-            "agents": self.list_agents(table.name), "formats": record_formats(table.name, table.followed.record.start),
+            "agents": self.list_agents(table.name), "formats": table.formats,
             "now": now,
         }  # fmt: skip
 
@@ -304,6 +304,8 @@ class Hub:
             raise BadInput(f"the game is over there: {table.game.outcome_reason(state)}")
         if is_chance(table.game, state):
             raise BadInput("the dice decide next there, and nobody has to choose")
+        if not table.may_choose(state):
+            raise BadInput("it is not your turn there, and what the others hold is hidden")
         offer = self.offers.agent(table.name, message.agent)
         try:
             analysis = await asyncio.wrap_future(self.brains.get(table.game, offer.text, plays=False).analyse(state))
@@ -315,6 +317,7 @@ class Hub:
 
     async def _review(self, live: Live, page: Send, message: ReviewGame) -> None:
         table, loop, gone = live.table, asyncio.get_running_loop(), threading.Event()
+        table.must_be_told("a review looks at all hands")
         offer = self.offers.agent(table.name, message.agent)
         async with live.lock:
             followed = dataclasses.replace(
@@ -471,12 +474,6 @@ def _public(offer: AgentOffer, problem: BaseException) -> str:
         return f"{offer.title} cannot play: {problem}"
     _LOG.warning("%s: %s", offer.text, problem)
     return f"{offer.title} cannot play: the server's own messages say why"
-
-
-def record_formats(game: str, start: str | None) -> list[str]:
-    """In which formats a game can be written down."""
-    pgn = game.partition(":")[0] in VARIANTS
-    return ["jsonl", *(["txt"] if start is None else []), *(["pgn"] if pgn else [])]
 
 
 def _read_record(text: str, game: str) -> GameRecord:

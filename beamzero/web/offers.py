@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
+from beamzero.players import make_player
 from beamzero.players.trained import shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.checkpoints import Checkpoints
@@ -21,6 +23,10 @@ RUN = "run:"
 
 _SIMULATIONS = {"alphazero": ",sims=100", "probs": "", "td": ""}
 """How a trained agent plays unless someone says otherwise."""
+
+
+_QUICK = ("lookahead", "expectiminimax", "clairvoyance", "cfr")
+"""Agents that answer at once, or nearly."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +96,8 @@ class Offers:
         """Who plays where nobody was chosen: one that answers at once and is no pushover."""
         offers = self.agents_of(name)
         trained = [offer for offer in offers if offer.level == 9]
-        quick = [offer for offer in offers if offer.text.startswith(("lookahead", "expectiminimax"))]
-        return trained[0] if trained else quick[-1]
+        quick = [offer for offer in offers if offer.text.startswith(_QUICK)]
+        return (trained[:1] or quick[-1:] or offers[-1:])[0]
 
     def agent(self, name: str, agent: str) -> AgentOffer:
         """The agent that a client calls `agent`, for the game `name`."""
@@ -162,6 +168,8 @@ def _classics(game: Game) -> Iterator[AgentOffer]:
         return AgentOffer(text, text, title, about, level)
 
     yield offer("random", "Random", "plays any legal move", 1)
+    if game.hidden:
+        return (yield from (offer(*one) for one in _with_hidden_cards(game)))
     if game.num_chance:
         about = "looks at all that it can do with its dice"
         yield offer("expectiminimax:depth=1", "Expectiminimax, 1 turn", about, 3)
@@ -174,3 +182,14 @@ def _classics(game: Game) -> Iterator[AgentOffer]:
     if game.feature_names:
         yield offer("alphabeta:seconds=0.2", "Alpha-beta, 0.2 s", "as deep as it gets in a fifth of a second", 6)
         yield offer("alphabeta:seconds=2", "Alpha-beta, 2 s", "as deep as it gets in two seconds", 7)
+
+
+def _with_hidden_cards(game: Game) -> Iterator[tuple[str, str, str, int]]:
+    """Agents that see no more than a player may, as far as what they need is installed."""
+    about = "deals what it does not see {} times, and plays what is best with open cards on average"
+    for worlds, level in ((10, 4), (40, 5)):
+        with contextlib.suppress(BadInput):
+            make_player(text := f"clairvoyance:worlds={worlds}", game)
+            yield text, f"Clairvoyance, {worlds} worlds", about.format(worlds), level
+    if type(game).deals is not Game.deals:
+        yield "cfr", "Solved", "plays the solution, which nobody beats in the long run", 8

@@ -14,9 +14,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from beamzero.arena.pgn import VARIANTS
 from beamzero.arena.records import Followed, GameRecord, follow, is_chance, move_text, resolve, result_text, today
 from beamzero.errors import BadInput
-from beamzero.games import Game, State
+from beamzero.games import OPEN, Game, State
 from beamzero.players.analysis import step
 from beamzero.web.offers import HUMAN
 
@@ -66,6 +67,8 @@ class Table:
     @classmethod
     def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> Table:
         """A table as `told` describes it, which is how it is kept; BadInput where that cannot be."""
+        if game.hidden and list(told["seats"]) == [HUMAN, HUMAN]:
+            raise BadInput(f"two people cannot play {game.name} at one screen: each would see what is hidden from them")
         start = told.get("start")
         if start is None and (game.num_chance or game.hidden):  # games of it do not begin alike
             start = game.write_position(game.init(jax.random.key(secrets.randbits(32))))
@@ -127,6 +130,16 @@ class Table:
         """The result for side 0 of a game that is over."""
         return float(2 * self.ending[1] - 1) if self.ending else float(self.game.score(self.state))
 
+    @property
+    def secret(self) -> bool:
+        """Whether a person plays who must not see it all."""
+        return self.game.hidden and not self.over and HUMAN in self.seats
+
+    def must_be_told(self, what: str) -> None:
+        """BadInput where `what` would tell a person what they must not see."""
+        if self.secret:
+            raise BadInput(f"{what}: there are hidden cards, so only once the game is over")
+
     def reason(self, sides: Sequence[str]) -> str:
         """Why it is over."""
         if self.ending is None:
@@ -134,7 +147,16 @@ class Table:
         how, loser = self.ending
         return f"{sides[loser]} resigned" if how == RESIGNED else f"{sides[loser]} ran out of time"
 
+    @property
+    def formats(self) -> list[str]:
+        """In which formats the game can be written down now."""
+        if self.secret:
+            return []
+        pgn = self.name.partition(":")[0] in VARIANTS
+        return ["jsonl", *(["txt"] if self.followed.record.start is None else []), *(["pgn"] if pgn else [])]
+
     def record(self, names: Sequence[str]) -> GameRecord:
+        self.must_be_told("a game as a file says how the cards were dealt")
         result = self.score if self.over else None
         start = self.followed.record.start
         return GameRecord(self.game.spec, tuple(self.moves), (names[0], names[1]), result, start, 0, today())
@@ -174,6 +196,8 @@ class Table:
 
     def undo(self, now: float) -> None:
         """Back to before the last move of a person; all the way to the start where no person plays."""
+        if self.game.hidden:
+            raise BadInput("cards that were seen cannot be taken back")
         sides = [int(self.game.player(state)) for state in self.followed.states[: self.ply]]
         mine = [ply for ply, side in enumerate(sides) if self.seats[side] == HUMAN]
         if not mine:
@@ -200,6 +224,8 @@ class Table:
         """The two change seats."""
         if self.over:
             raise BadInput("the game is over: begin a new one")
+        if self.game.hidden:
+            raise BadInput("cards that were seen cannot be unseen: begin a new game to play the other side")
         self.stop_clock(now)
         self.seats.reverse()
         self.start_clock(now)
@@ -239,6 +265,8 @@ class Table:
 
     def look(self, ply: int, variation: Sequence[str]) -> State:
         """The state after `ply` moves of the game and then a `variation`."""
+        if variation:
+            self.must_be_told("moves cannot be tried")
         if not 0 <= ply <= self.ply:
             raise BadInput(f"there is no position after {ply} moves: the game has {self.ply}")
         state = self.followed.states[ply]
@@ -254,7 +282,20 @@ class Table:
         """A position as the page draws it."""
         state = self.look(ply, variation)
         where = {"ply": ply, "variation": list(variation), "last": self._last(ply, variation)}
-        return where | describe(self.game, state)
+        told = describe(self.game, state, self._eye(ply))
+        return where | told | ({} if self.may_choose(state) else {"legal": []})
+
+    def may_choose(self, state: State) -> bool:
+        """Whether a person may know what can be done in a position: where cards are hidden, only with their own."""
+        return not self.secret or self.seats[int(self.game.player(state))] == HUMAN
+
+    def _eye(self, ply: int) -> int:
+        """The seat from which a position is seen: the one from which a person chose last, or is to choose."""
+        if not self.secret:
+            return OPEN
+        side, seen = self.seats.index(HUMAN), self.followed.states[: ply + 1]
+        own = [state for state in seen if int(self.game.player(state)) == side]
+        return int(self.game.seat(own[-1])) if own else side
 
     def _last(self, ply: int, variation: Sequence[str]) -> list[list[int]]:
         """Where the move was made that led to a position."""
@@ -264,13 +305,13 @@ class Table:
         return self.game.places(self.followed.states[ply - 1], self.followed.actions[ply - 1]) if ply else []
 
 
-def describe(game: Game, state: State) -> dict[str, Any]:
-    """A position with all that can be done in it."""
+def describe(game: Game, state: State, seat: int) -> dict[str, Any]:
+    """A position as `seat` sees it, with all that can be done in it."""
     over = bool(np.asarray(game.over(state)))
     # In a line that is tried out the dice are not thrown: it ends there.
     legal = [] if over or is_chance(game, state) else game.legal_actions(state)
     return {
-        "view": game.view(state),
+        "view": game.view(state, seat),
         "turn": None if over else int(game.next_side(state)),
         "over": over,
         "reason": game.outcome_reason(state) if over else None,

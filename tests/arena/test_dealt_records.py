@@ -17,31 +17,37 @@ from beamzero.arena.records import GameRecord, follow, records_of
 from beamzero.arena.review import review
 from beamzero.cli.play import Session
 from beamzero.errors import BadInput
-from beamzero.games import make_game
+from beamzero.games import Game, make_game
+from beamzero.games.poker import Poker
 from beamzero.players import make_player
 
 BACKGAMMON = make_game("backgammon")
 ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"
 
 
-@pytest.mark.parametrize(("name", "games"), [("backgammon", 6), ("bridge", 4)])
+@pytest.mark.parametrize(("name", "games"), [("backgammon", 6), ("bridge", 4), ("leduc_poker", 6)])
 def test_a_battle_s_games_are_written_read_and_followed_to_their_results(name, games, tmp_path):
     game = make_game(name)
-    random = make_player("random", game)
-    played = battle(game, random, random, games=games, random_plies=2, seed=4)
+    one, other = (dataclasses.replace(make_player("random", game), name=name) for name in ("one", "other"))
+    played = battle(game, one, other, games=games, random_plies=2, seed=4)
     path = tmp_path / "games.jsonl"
     check_format(path, game.spec)
     assert add_records(path, records_of(game, played)) == games
     records = list(read_records(path))
     scores = np.asarray(played.pair_scores)
+    starters = {"backgammon": None, "bridge": 1, "leduc_poker": 0}
+    assert played.starter == starters[name], "the defenders lead, and dice have no rule"
     for number, record in enumerate(records):
         followed = follow(record)
         assert followed.over and len(followed.states) == len(record.moves) + 1
         assert float(game.score(followed.states[-1])) == pytest.approx(record.result)
-        pair, seat = divmod(number, 2)
-        assert (np.sign(record.result) * (1 - 2 * seat) + 1) / 2 == scores[pair, seat]
+        pair, turn = divmod(number, 2)
+        mover = record.players[int(game.player(followed.states[0]))]
+        assert mover == ("one", "other")[turn], "first the game in which the first-named player moved first"
+        sign = 1 - 2 * record.players.index("one")
+        assert (np.sign(record.result) * sign + 1) / 2 == scores[pair, turn]
     assert records[0].start == records[1].start != records[2].start
-    assert len({record.moves for record in records}) == games
+    assert len({record.moves for record in records}) > games // 2
 
 
 @pytest.mark.parametrize(
@@ -59,9 +65,10 @@ def test_a_record_that_cannot_be_says_where(moves, start, why):
         follow(GameRecord("backgammon", tuple(moves), start=start))
 
 
-def test_a_dealt_game_goes_to_jsonl_alone_and_one_without_notation_nowhere(tmp_path):
+def test_a_dealt_game_goes_to_jsonl_alone_and_one_without_notation_nowhere(tmp_path, monkeypatch):
     with pytest.raises(BadInput, match=r"a line of moves cannot say how a game of backgammon began; use \.jsonl"):
         check_format(tmp_path / "games.txt", "backgammon")
+    monkeypatch.setattr(Poker, "write_position", Game.write_position)
     with pytest.raises(BadInput, match="there is no way to write how they were dealt"):
         check_format(tmp_path / "games.jsonl", "kuhn_poker")
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.stats
 
 from beamzero.errors import BadInput
-from beamzero.games import Game, State, make_game
+from beamzero.games import OPEN, Game, State, make_game
 from beamzero.games.laws import check_laws
 from beamzero.games.poker import FOLD
 from tests.games.play import at
@@ -124,6 +124,47 @@ def test_a_pair_beats_a_higher_card_and_equal_cards_share():
     assert game.outcome_reason(play(game, by_cards[1, 1, 2], moves)) == "draw: both have a queen"
     with pytest.raises(BadInput, match="legal: fold call"):
         game.parse_action(play(game, by_cards[1, 1, 2], moves[:2]), "raise")
+
+
+# --- as text and as a picture --------------------------------------------------------------------------------------
+
+
+def test_every_position_is_written_and_read_again(hands):
+    game = hands.game
+    for row in random.Random(2).sample(range(len(hands.theirs)), 20):
+        for ply in range(len(hands.theirs[row].actions) + 1):
+            state = jax.device_get(at(hands.states[ply], row))
+            again = jax.device_get(game.read_position(f" {game.write_position(state)} "))
+            for one, other in zip(state, again, strict=True):
+                assert np.array_equal(one, other), game.write_position(state)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("kuhn_poker", "", "'' is no position of kuhn_poker: give the cards and then the actions, such as JQ cr"),
+        ("kuhn_poker", "J", "'J' is no deal of kuhn_poker: it takes 2 of the cards JQK"),
+        ("kuhn_poker", "JJ", "'JJ' is no deal"),
+        ("kuhn_poker", "JA", "'JA' is no deal"),
+        ("kuhn_poker", "JQ rr", "action 2: 'r' cannot be (legal: fc)"),
+        ("kuhn_poker", "JQ ccc", "action 3: 'c' cannot be (legal: none, the game is over)"),
+        ("leduc_poker", "JJJ", "it takes 3 of the cards JJQQKK"),
+        ("leduc_poker", "JJQ c/c", "'c/c' ends its rounds where they do not end: 'JJQ cc'"),
+    ],
+)
+def test_a_position_that_cannot_be_gets_one_line(name, text, why):
+    with pytest.raises(BadInput) as error:
+        make_game(name).read_position(text)
+    assert why in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_picture_shows_what_a_seat_knows():
+    game = make_game("leduc_poker")
+    state = game.read_position("KJQ rc")
+    assert [game.view(state, seat)["cards"] for seat in (0, 1, OPEN)] == [["K", None], [None, "J"], ["K", "J"]]
+    assert game.view(state)["public"] == ["Q"] and game.view(game.read_position("KJQ r"))["public"] == [None]
+    assert (game.view(state)["paid"], game.view(state)["said"]) == ([3, 3], [["bet", "call"], []])
+    assert game.view(game.read_position("KJQ rc/cc"))["cards"] == ["K", "J"], "at a showdown both lie open"
 
 
 # --- dealing anew --------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ MOST_MOVES = 400
 OVER = re.compile("(wins|Draw), ")
 
 GAMES = ["tic_tac_toe", "connect_four", "othello:size=4", "kalah", "togyzkumalak", "checkers", "chess", "backgammon"]
+GAMES += ["bridge", "leduc_poker"]
 EXTRA = "alphabeta:depth=5"  # of connect_four: its values do not hang on a clock; pages know it as extra:0
 
 expect.set_options(timeout=20_000)

@@ -135,7 +135,7 @@ export class Analysis {
   // Where the moves of the line go is not in the answer: the positions on its way tell.
   async traceLine() {
     const { answer, table } = this;
-    if (!answer) return;
+    if (!answer || table.info.secret) return;
     if (!answer.steps) {
       const moves = answer.line.slice(0, LONGEST_LINE);
       const looks = moves.map((_, i) => table.peek(moves.slice(0, i + 1)));

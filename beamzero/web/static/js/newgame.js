@@ -48,14 +48,19 @@ export class NewGame {
   }
 
   showGame(chosen = this.extra) {
-    const { about, sides, default: usual } = this.offer;
+    const { about, sides, first, hidden, default: usual } = this.offer;
     const entries = this.agents.map(({ id, title, level }) => [id, level ? `${title} · level ${level}` : title]);
     for (const id of ["opponent", "agent-0", "agent-1"]) options($(id), entries, usual);
     if (chosen) $("opponent").value = chosen;
-    const seats = [["0", `${sides[0]} (moves first)`], ["1", sides[1]], ["random", "Either, by chance"]];
+    const named = sides.map((side, i) => [String(i), i === first ? `${side} (moves first)` : side]);
+    const seats = [...named, ["random", "Either, by chance"]];
     options($("side"), seats, $("side").value);
     sides.forEach((side, i) => ($(`agent-${i}-label`).textContent = side));
     $("game-about").textContent = about;
+    // At one screen each would see the other's cards.
+    $("mode").querySelector("[value=people]").disabled = hidden;
+    if (hidden && $("mode").value === "people") $("mode").value = "agent";
+    this.showMode();
     this.showOpponent();
   }
 

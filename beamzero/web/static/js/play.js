@@ -180,12 +180,19 @@ class PlayPage {
     return Boolean(shown.view.turn) && sitsOpposite !== this.turnedByHand;
   }
 
+  // The side that sits below the board.
+  get near() {
+    const { view } = this.table.shown;
+    if (view.kind === "cards") return view.defenders.includes(view.seat) ? 1 : 0;
+    return this.isTurned ? 1 : 0;
+  }
+
   showPosition(before) {
     const { table } = this;
     const { shown, info } = table;
     const step = before ? plies(shown) - plies(before) : 0;
     const turned = this.isTurned;
-    this.board.nearSide = turned ? 1 : 0;
+    this.board.nearSide = this.near;
     const colours = sideColours(shown.view);
     colours.forEach((colour, side) => $("table").style.setProperty(`--side-${side}`, colour));
     this.board.show(shown, {
@@ -248,7 +255,7 @@ class PlayPage {
   showPlayers() {
     const { info, shown, following } = this.table;
     const isOver = !shown || shown.over || (info.over && following);
-    const near = shown && this.isTurned ? 1 : 0;
+    const near = shown ? this.near : 0;
     const key = JSON.stringify([info.names, info.sides, near]);
     if (this.players !== key) {
       this.players = key;
@@ -263,8 +270,8 @@ class PlayPage {
   showButtons() {
     const { info, humans, following, index, line } = this.table;
     const watches = humans.length === 0;
-    $("undo").disabled = watches || info.moves.length === 0 || !following;
-    $("swap").disabled = humans.length !== 1 || info.over;
+    $("undo").disabled = watches || info.moves.length === 0 || !following || info.hidden;
+    $("swap").disabled = humans.length !== 1 || info.over || info.hidden;
     $("resign").disabled = watches || info.over;
     if (info.over) $("resign-ask").hidden = true;
     $("undo").hidden = $("swap").hidden = $("resign").hidden = watches;
@@ -274,7 +281,8 @@ class PlayPage {
     $("first").disabled = $("back").disabled = index === 0;
     $("forward").disabled = $("last").disabled = index === line.length;
     $("try").setAttribute("aria-pressed", this.table.trying);
-    $("review").disabled = info.moves.length === 0;
+    $("try").disabled = info.secret;
+    $("review").disabled = info.moves.length === 0 || info.secret;
   }
 
   showRecords() {
@@ -287,7 +295,8 @@ class PlayPage {
         { class: "button", href: this.table.recordPath(format), download: "", "data-testid": `record-${format}` },
         `Download ${format.toUpperCase()}`,
       );
-    $("records").replaceChildren(...this.table.info.formats.map(link));
+    const none = "There are hidden cards: the game can be saved once it is over.";
+    $("records").replaceChildren(...(this.table.info.secret ? [none] : this.table.info.formats.map(link)));
   }
 
   announce() {

@@ -62,6 +62,7 @@ export class Table extends EventTarget {
 
   get canPlay() {
     if (this.state !== "open" || !this.shown || this.shown.legal.length === 0) return false;
+    if (this.info.secret && !this.isMyTurn) return false; // nothing can be tried
     const waitsForAgent = this.following && !this.trying && !this.info.over && this.humans.length > 0;
     return this.isMyTurn || !waitsForAgent;
   }
@@ -74,6 +75,7 @@ export class Table extends EventTarget {
   }
 
   tryMove(move) {
+    if (this.info.secret) return this.tell("There are hidden cards: moves can be tried once the game is over.");
     if (this.line[this.index] === move) return this.goTo(this.index + 1);
     const at = this.branch ? Math.min(this.branch.at, this.index) : this.index;
     const kept = this.isWhatIf ? this.branch.moves.slice(0, this.index - at) : [];

@@ -50,6 +50,7 @@ export class Board {
     furnish(this.root, { "data-ply": position.ply + position.variation.length, "data-turn": position.turn ?? "" });
     if (Math.abs(step) === 1 && before && mayMove()) await this.move(before, view, last, step === 1);
     else this.drawing.paint(view, last);
+    this.refit();
     this.dropped = null;
     this.legal = position.legal.filter((move) => this.isOnBoard(move));
     this.playable = this.wanted && position === this.latest;
@@ -92,6 +93,16 @@ export class Board {
     return hit;
   }
 
+  // Where places move about, as cards do, what is clicked moves along; those that are nowhere cannot be met.
+  refit() {
+    if (!this.drawing.movesPlaces) return;
+    for (const [key, hit] of this.hits) {
+      const box = this.drawing.boxes.get(key);
+      hit.toggleAttribute("hidden", !box);
+      furnish(hit, box ?? {});
+    }
+  }
+
   setPlayable(playable) {
     this.wanted = playable;
     if (this.position !== this.latest || this.motion || this.playable === playable) return;
@@ -127,7 +138,10 @@ export class Board {
 
   // Exactly one place can be reached with the tab key.
   keepFocusable() {
-    if (!this.hits.has(this.focused)) this.focused = this.hits.keys().next().value ?? null;
+    const isThere = (hit) => hit && !hit.hasAttribute("hidden");
+    if (!isThere(this.hits.get(this.focused))) {
+      this.focused = this.drawing.rows.flat().find((place) => isThere(this.hits.get(place.join())))?.join() ?? null;
+    }
     for (const [key, hit] of this.hits) hit.setAttribute("tabindex", key === this.focused ? 0 : -1);
   }
 
@@ -329,6 +343,7 @@ export class Board {
   walk(place, [down, right]) {
     const { rows } = this.drawing;
     const row = rows.findIndex((places) => places.some((other) => equal(other, place)));
+    if (row < 0) return;
     const column = rows[row].findIndex((other) => equal(other, place));
     const next = rows[row + down]?.[column + right];
     if (next) this.focus(next);

@@ -10,13 +10,17 @@
 //   pieceAt(place)         the element to drag, or null
 //   ghost(place, side)     an element that shows where a move would put a stone, or null
 //   resolve(place, starts) the place that a click on `place` means, among those where moves start
+// Where places move about, `movesPlaces` is true, `boxes` is a map from "a,b" to {x, y, width, height}, and `rows` holds
+// all places at first, and then those that are there.
 
+import { Cards } from "./cards.js";
 import { Grid } from "./grid.js";
 import { Points } from "./points.js";
+import { Poker } from "./poker.js";
 import { Sowing } from "./sowing.js";
 import { TextBoard } from "./text.js";
 
-const RENDERERS = { grid: Grid, points: Points, sowing: Sowing, text: TextBoard };
+const RENDERERS = { cards: Cards, grid: Grid, points: Points, poker: Poker, sowing: Sowing, text: TextBoard };
 
 export function rendererOf(view) {
   return RENDERERS[view.kind] ?? TextBoard;

@@ -18,6 +18,7 @@ const USUAL = {
 
 export function lookOf(view) {
   if (view.look in USUAL) return view.look;
+  if (view.kind === "cards") return "felt";
   if (view.kind !== "grid" || view.checkered) return "wood";
   if (view.gravity) return "blue";
   return view.slanted ? "cells" : "paper";
