@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from beamzero.errors import BadInput
 from beamzero.spec import quote
 
 
@@ -37,7 +38,10 @@ SaveGames = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Add the games to this file: .pgn (chess), .txt or .jsonl. See beamzero replay."),
 ]
-Moves = Annotated[str, typer.Option(help="Moves to play first, separated by commas.")]
+Moves = Annotated[
+    str,
+    typer.Option(help="Moves to play first, separated by commas; what is rolled then stands behind a move: 6/5:4-2."),
+]
 
 
 def agent_text(algorithm: str, path: str, sims: int = 100) -> str:
@@ -62,3 +66,11 @@ def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
             bar.update(task, description=title, completed=done, total=total)
 
         yield update
+
+
+def split_setting(text: str) -> tuple[str, str]:
+    """What ``--set key=value`` says."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
+    return key.strip(), value.strip()

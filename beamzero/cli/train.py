@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json
+from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json, split_setting
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
 from beamzero.errors import BadInput
@@ -68,7 +68,7 @@ def train_command(
         folder=run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game),
         algorithm=algo,
         recipe=None if recipe is None else find_recipe(recipe),
-        changes=dict(_split(text) for text in set_ or []),
+        changes=dict(split_setting(text) for text in set_ or []),
         seed=seed,
         start_from=start_from,
         iterations=iterations,
@@ -94,13 +94,6 @@ def _quick_recipe(game: str, algorithm: str) -> str | None:
     own = (recipe for recipe in list_recipes().values() if recipe.algorithm == algorithm)
     quick = (recipe for recipe in own if recipe.name.endswith("_quick"))
     return next((recipe.name for recipe in quick if make_game(recipe.game) == rules), None)
-
-
-def _split(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
-    return key.strip(), value.strip()
 
 
 def _this_command() -> str:

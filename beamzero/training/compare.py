@@ -26,6 +26,7 @@ from beamzero.games import Game, make_game
 from beamzero.nets import count_parameters
 from beamzero.players import Player, make_player
 from beamzero.players.trained import Trained
+from beamzero.runs.claim import claim_folder
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.run import only_one
 from beamzero.search.mcts import MOST_SIMULATIONS
@@ -143,7 +144,7 @@ def compare(comparison: Comparison, folder: Path, report: Phase) -> Finished:
     """Train and measure, as far as that is not done yet; the files in `folder` say what came of it."""
     algorithms = {recipe.name: comparison.algorithm(recipe) for recipe in comparison.recipes}
     opponents = make_opponents(next(iter(algorithms.values())).settings, comparison.game)
-    _open(comparison, folder)
+    claim_folder(folder, "compare.json", comparison.terms(), "comparison", free=_AFTERWARDS)
     with only_one(folder):
         trainer = _Trainer(comparison, folder, opponents, report)
         points: dict[str, list[list[Point]]] = {recipe.name: [] for recipe in comparison.recipes}
@@ -158,26 +159,6 @@ def compare(comparison: Comparison, folder: Path, report: Phase) -> Finished:
         )
         _write_csv(folder / "compare.csv", finished)
     return finished
-
-
-def _open(comparison: Comparison, folder: Path) -> None:
-    """The folder with a file that says what is compared; BadInput where something else is in it."""
-    path = folder / "compare.json"
-    terms = comparison.terms()
-    if path.exists():
-        try:
-            before = json.loads(path.read_text())
-            changed = sorted(key for key in terms if before.get(key) != terms[key] and key not in _AFTERWARDS)
-        except (ValueError, AttributeError):
-            raise BadInput(f"{path} is damaged: give another folder") from None
-        if changed:
-            raise BadInput(f"{folder} holds another comparison, with other {', '.join(changed)}: give another folder")
-        return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder} is there already and holds no comparison to go on with: give another folder")
-    with writing(str(folder), otherwise=BadInput):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(terms, indent=1))
 
 
 class _Trainer:

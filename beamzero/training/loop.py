@@ -95,6 +95,7 @@ class _Training:
         self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.checkpoints = Checkpoints(run.checkpoints_folder, self.settings.keep_checkpoints)
+        self.known_anchors = order.anchors
         self.until = order.iterations or self.settings.iterations
         self.deadline = None if order.minutes is None else time.monotonic() + 60 * order.minutes
         self.started = time.monotonic()
@@ -207,7 +208,7 @@ class _Training:
         known = read_anchors(path)
         if known.get("measured") == wanted:
             return opponents, known["elo"]
-        elo = measure_anchors(
+        elo = dict(self.known_anchors or {}) or measure_anchors(
             self.game,
             opponents,
             self.settings.anchor_games,

@@ -44,6 +44,8 @@ class Order:
     resume: bool = False
     algorithm: str | None = None
     """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else PROBS."""
+    anchors: Mapping[str, float] | None = None
+    """Elo of the opponents of ratings, where that is known; the run measures it otherwise."""
 
 
 def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
@@ -51,8 +53,6 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     if game.hidden:
         raise BadInput(f"{game.name} cannot be trained: the searches that agents learn from would see what it hides")
     name = choose_algorithm(order.recipe, order.algorithm)
-    if game.num_chance and name == "probs":
-        raise BadInput(f"{game.name} has chance events, which PROBS cannot learn yet: give --algo alphazero")
     if order.recipe is not None and make_game(order.recipe.game) != game:
         raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
     settings = settle(make_settings(order.recipe, order.changes, name), game)

@@ -1,0 +1,165 @@
+"""Studies: what was stopped goes on, nothing is done twice, and what comes out is what the runs measured."""
+
+from __future__ import annotations
+
+import collections
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from beamzero.arena.plot_study import mean_spread
+from beamzero.cli import main
+from beamzero.errors import BadInput
+from beamzero.runs.metrics import read_metrics
+from beamzero.training import reproduce as module
+from beamzero.training import studies
+from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.reproduce import reproduce
+from beamzero.training.studies import ITSELF, STUDIES, Panel, Piece, Study, Trial, make_study
+
+SMALL = {
+    "iterations": 2, "games": 8, "rate_every": 1, "rate_games": 4, "anchor_games": 4, "checkpoint_every": 1,
+    "rate_against": "random lookahead:1", "value_net": "mlp:width=8,depth=1", "q_net": "mlp:width=8,depth=1",
+}  # fmt: skip
+
+
+def small_study(seeds: int = 2) -> Study:
+    recipe = "tic_tac_toe_compare_probs"
+    pieces = [Piece(recipe, {"E": e}, {"expand": int(e)}, seed) for seed in range(seeds) for e in "24"]
+    trials = (Trial("random", 4, published=0.9), Trial(ITSELF, 4, search="expand=3"))
+    return Study("small", "a small one", tuple(pieces), (Panel("by E", "E"),), trials, anchors={"random": 1000})
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """How often each piece was taken up."""
+    counts = collections.Counter()
+    train = module.train
+
+    def counted(order, report):
+        counts[order.folder.name] += 1
+        return train(order, report)
+
+    monkeypatch.setattr(module, "train", counted)
+    return counts
+
+
+def test_a_study_that_is_stopped_goes_on_and_gives_the_numbers_of_one_that_was_not(tmp_path, trained, monkeypatch):
+    whole = reproduce(small_study(), tmp_path / "whole", lambda *told: None, SMALL)
+    assert whole.complete and len(whole.results) == 4
+    trained.clear()
+
+    clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
+    with monkeypatch.context() as patch:
+        patch.setattr(module.time, "monotonic", lambda: next(clock, 1e9))
+        part = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL, minutes=1)
+    assert not part.complete and len(part.results) < 4
+    rest = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL)
+    assert rest.complete
+    for one, other in zip(whole.results, rest.results, strict=True):
+        assert (one.points, one.mean_turns, one.trials) == (other.points, other.mean_turns, other.trials)
+    assert set(trained.values()) <= {1, 2} and len(trained) == 4
+    trained.clear()
+    again = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL)
+    assert again == rest and not trained, "nothing is done twice"
+    more = reproduce(small_study(seeds=3), tmp_path / "part", lambda *told: None, SMALL)
+    assert len(more.results) == 6 and set(trained) == {"E=2,seed=2", "E=4,seed=2"}
+
+
+def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
+    heard = []
+
+    def interrupt(name, done, total):
+        heard.append(name)
+        if done == 1 and name.endswith("self-play"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(small_study(1), tmp_path / "study", interrupt, SMALL)
+    before = read_metrics(tmp_path / "study" / "E=2,seed=0")
+    assert [record["iteration"] for record in before] == [1]
+    done = reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
+    after = read_metrics(tmp_path / "study" / "E=2,seed=0")
+    assert done.complete and after[0] == before[0] and [record["iteration"] for record in after] == [1, 2]
+
+
+def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(STUDIES, "probs-fig1", (small_study, 1))
+    sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
+    folder = tmp_path / "out"
+    assert main(["reproduce", "probs-fig1", "--out", str(folder), *sets, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["complete"] and [group["group"] for group in found["groups"]] == ["all", "E 2", "E 4"]
+    assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.DictReader((folder / "points.csv").read_text().splitlines()))
+    assert [(row["E"], row["iteration"]) for row in rows] == [("2", "1"), ("2", "2"), ("4", "1"), ("4", "2")]
+    assert {"random", "lookahead:1"} == found["anchors"]["tic_tac_toe"].keys()
+    last = [float(row["elo"] or row["low"] or row["high"]) for row in rows if row["iteration"] == "2"]
+    assert found["groups"][0]["elo"] == pytest.approx(np.mean(last))
+    trial = found["groups"][0]["trials"]["one look against random"]
+    assert trial["published"] == 0.9 and trial["interval"][0] <= trial["score"] <= trial["interval"][1]
+    assert main(["reproduce", "probs-fig1", "--out", str(folder), *sets]) == 0
+    assert "Elo at the end" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["probs-fig9"], "probs-fig9"),
+        (["probs-fig1", "--set", "gmaes=3"], "gmaes"),
+        (["probs-fig1", "--set", "games"], "write --set key=value"),
+        (["probs-fig1", "--minutes", "0"], "minutes is 0.0, but must be more than 0"),
+        (["probs-fig1", "--out", "full"], "full is there already and holds no study to go on with"),
+        (["probs-fig1", "--out", "other", "--set", "games=10"], "other holds another study, with other changes"),
+    ],
+)
+def test_what_cannot_be_reproduced_gets_one_line_and_writes_nothing(words, why, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    (tmp_path / "other").mkdir()
+    terms = {"study": "probs-fig1", "changes": {}, "pieces": []}
+    (tmp_path / "other" / "study.json").write_text(json.dumps(terms))
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["reproduce", *words]) == 2
+    said = capsys.readouterr().err
+    assert why in said and len(said.strip().splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_piece_of_a_study_is_a_run_that_can_be(name):
+    study = make_study(name)
+    assert len({piece.name for piece in study.pieces}) == len(study.pieces)
+    for piece in study.pieces:
+        recipe = find_recipe(piece.recipe)
+        settings = make_settings(recipe, piece.changes)
+        assert settings.rate_every and settings.iterations == recipe.settings["iterations"]
+    assert all(any(panel.shows(piece) for piece in study.pieces) for panel in study.panels)
+    assert set(study.turns) <= {piece.recipe for piece in study.pieces}
+
+
+def test_figure_1_has_the_settings_of_the_paper():
+    study = studies.make_study("probs-fig1")
+    published = [piece for piece in study.pieces if study.panels[0].shows(piece)]
+    assert len(published) == 2 * 9 * 3 and len(study.pieces) == len(published) + 2 * 3
+    first = published[: len(published) // 3]
+    assert {piece.seed for piece in first} == {0}, "a whole figure with one seed comes first"
+    wanted = {(e, m) for e in (10, 30, 100) for m in (2, 3, 99)}
+    assert {(piece.changes["expand"], piece.changes["depth"]) for piece in first} == wanted
+
+
+def test_the_spread_of_a_mean_is_students():
+    numbers = np.array([[1.0], [2.0], [6.0]])
+    assert mean_spread(numbers)[0] == pytest.approx(4.302653 * np.std([1, 2, 6], ddof=1) / np.sqrt(3), rel=1e-5)
+    assert mean_spread(numbers[:1])[0] == 0
+
+
+def test_damaged_files_of_a_study_are_named(tmp_path):
+    reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
+    path = tmp_path / "study" / "E=2,seed=0" / "trials.json"
+    path.write_text("{")
+    with pytest.raises(BadInput, match=r"trials\.json is damaged: remove it"):
+        reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
