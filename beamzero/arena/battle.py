@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Set
 
 import jax
 import jax.numpy as jnp
@@ -13,14 +13,10 @@ from jax import Array
 
 from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
+from beamzero.arena.playing import Progress, play_games
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.chance import NOTHING, throw_all
-from beamzero.games.game import keep_if
-from beamzero.players.player import FORFEIT, Player
-
-Progress = Callable[[int, int], None]
-"""Told how many games are finished, and of how many."""
+from beamzero.players.player import Player
 
 
 class NothingNew(BadInput):
@@ -130,7 +126,7 @@ def battle(
     first_side = jnp.concatenate([starters, 1 - starters])
     before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
-    states, moves, outcomes, forfeits = _play(
+    states, moves, outcomes, forfeits = play_games(
         game, first, second, states, first_side, before, jax.random.fold_in(key, 1), most, progress
     )
     over, scores = (np.asarray(x) for x in _results(game, states))
@@ -157,74 +153,6 @@ def battle(
         cut=int(cut.sum()),
         pair_points=points if game.stake > 1 else None,
     )
-
-
-def _play(
-    game: Game,
-    first: Player,
-    second: Player,
-    states: State,
-    first_side: Array,
-    before: np.ndarray,
-    key: Array,
-    most: int,
-    progress: Progress | None,
-) -> tuple[State, np.ndarray, np.ndarray, np.ndarray]:
-    """The games, finished or `most` plies longer; the moves of the players after those `before`: int32 [B, T], -1 after
-    a game's end; in the same way what chance decided after them; and bool [2, B], whether either player gave the game
-    up.
-    """
-    total = first_side.shape[0]
-    made: list[Array] = []
-    thrown: list[Array] = []
-    forfeits = jnp.zeros((2, total), jnp.bool_)
-    for ply in range(most):
-        turns, finished = _whose_turn(game, states, first_side, forfeits)
-        if progress is not None:
-            progress(int(finished), total)
-        if int(finished) == total:
-            break
-        now = jax.random.fold_in(key, ply)
-        moves = [
-            player.choose_after(states, turn, seat_key, np.concatenate([before, _moves_made(made, total)], axis=1))
-            if player.follows_moves
-            else player.choose(states, turn, seat_key)
-            for player, turn, seat_key in zip(
-                (first, second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
-            )
-        ]
-        states, action, outcome, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
-        made.append(action)
-        thrown.append(outcome)
-    return states, _moves_made(made, total), _moves_made(thrown, total), np.asarray(forfeits)
-
-
-def _moves_made(made: Sequence[Array], total: int) -> np.ndarray:
-    """int32 [B, T] of T times [B]."""
-    return np.array(jax.device_get(made), np.int32).reshape(-1, total).T
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _whose_turn(game: Game, states: State, first_side: Array, forfeits: Array) -> tuple[list[Array], Array]:
-    """bool [B] for either player: whether it has the move; and how many games are over."""
-    over = jax.vmap(game.over)(states) | jnp.any(forfeits, axis=0)
-    mine = jax.vmap(game.player)(states) == first_side
-    return [mine & ~over, ~mine & ~over], jnp.sum(over, dtype=jnp.int32)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(
-    game: Game, states: State, turns: list[Array], moves: list[Array], forfeits: Array, key: Array
-) -> tuple[State, Array, Array, Array]:
-    """The states after the moves and the dice; the moves, -1 where there was none, and how the dice came out, the same;
-    and who gave up, now or before.
-    """
-    action = jnp.where(turns[0], moves[0], moves[1])
-    given_up = jnp.stack(turns) & (action == FORFEIT)[None]
-    moved = (turns[0] | turns[1]) & (action != FORFEIT)
-    after, outcome = throw_all(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
-    after = jax.vmap(keep_if)(~moved, states, after)
-    return after, jnp.where(moved, action, -1), jnp.where(moved, outcome, NOTHING), forfeits | given_up
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from beamzero.arena.battle import Battle, battle
-from beamzero.arena.rating import Rating, rate, rate_against
+from beamzero.arena.rating import Rating, known_elo, rate, rate_against
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.player import Player
@@ -46,12 +47,8 @@ def measure_anchors(
     if len(players) == 1:
         return {names[0]: 1000.0}
     ratings = rate_players(round_robin(game, players, games, None, seed, told), names, names[0], seed)
-    known = {}
-    for rating in ratings:
-        value = next((x for x in (rating.elo, rating.low, rating.high) if x is not None), None)
-        if value is not None:
-            known[rating.agent] = float(value)
-    return known
+    known = {rating.agent: known_elo(rating.elo, rating.low, rating.high) for rating in ratings}
+    return {agent: elo for agent, elo in known.items() if not math.isnan(elo)}
 
 
 def rate_against_anchors(

@@ -45,6 +45,11 @@ class Rating(NamedTuple):
     score: float  # mean over its games
 
 
+def known_elo(elo: float | None, low: float | None, high: float | None) -> float:
+    """An Elo, or the bound that is known in its place; NaN where there is none."""
+    return next((x for x in (elo, low, high) if x is not None), float("nan"))
+
+
 class Pairing(NamedTuple):
     """All games between two agents, by number, as the first one sees them."""
 

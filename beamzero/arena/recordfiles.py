@@ -24,11 +24,12 @@ def check_format(path: Path, game: str, start: str | None = None) -> None:
     """BadInput where games of this kind, from this position, cannot be written to a file of this name."""
     if path.suffix not in FORMATS:
         raise BadInput(f"{path}: a file of games ends in {', '.join(FORMATS)}")
+    rules = make_game(game)
     if path.suffix == ".pgn" and game.partition(":")[0] not in VARIANTS:
-        raise BadInput(f"{path}: PGN is for {' and '.join(VARIANTS)}; use .txt or .jsonl for {game}")
+        others = ".jsonl" if rules.num_chance or rules.hidden else ".txt or .jsonl"
+        raise BadInput(f"{path}: PGN is for {' and '.join(VARIANTS)}; use {others} for {game}")
     if path.suffix == ".txt" and start is not None:
         raise BadInput(f"{path}: a line of moves cannot say from which position it begins; use .jsonl")
-    rules = make_game(game)
     if rules.num_chance or rules.hidden:
         if not has_notation(rules):
             raise BadInput(f"{path}: games of {game} cannot be saved, for there is no way to write how they were dealt")

@@ -29,6 +29,7 @@ from beamzero.cli import (
     serve,
     table,
     train,
+    verify,
 )
 from beamzero.cli.common import err
 from beamzero.compiler import keep_compiled_code
@@ -48,6 +49,7 @@ for module in (
     measure,
     rate,
     score,
+    verify,
     climb,
     exploit,
     fit_eval,

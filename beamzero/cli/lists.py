@@ -69,6 +69,7 @@ def agents(json: AsJson = False) -> None:
         "td:PATH": "an agent trained by TD(lambda), one look; depth=D searches D turns",
         "gnubg": "GNU Backgammon; plies=N",
         "cfr:iterations=N": "a small game of hidden cards such as leduc_poker, solved by N iterations of CFR+",
+        "probs:PATH,level=L": "a trained agent at a level: beginner, easy, medium, hard or full; so alphazero and td",
         "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
         "human": "you, in beamzero play",
     }

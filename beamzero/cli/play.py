@@ -43,11 +43,13 @@ from beamzero.games import Game, State, make_game
 from beamzero.games.chance import parse_outcome
 from beamzero.players import Player, make_player
 from beamzero.players.analysis import analyse, batch_of_one, list_moves, step
+from beamzero.players.levels import LEVELS
 from beamzero.players.trained import shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
 from beamzero.search.minimax import affordable_depth
+from beamzero.spec import quote
 from beamzero.training.algorithms import ALGORITHMS
 
 HUMAN = "human"
@@ -55,6 +57,7 @@ RUNS = "runs"
 NOBODY = -1
 
 AGENT_HELP = "Who plays against you, or human for a second person; by default a trained agent if there is one."
+LEVEL_HELP = "How strong a trained agent plays; full, where nothing is said of how it searches."
 SEED_HELP = "The same seed gives the same answers to the same moves; by default they differ each time."
 
 COMMANDS = {
@@ -80,6 +83,7 @@ def register(app: typer.Typer) -> None:
 def play_command(
     game: GameName,
     agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
+    level: Annotated[str | None, typer.Option(metavar="|".join(LEVELS), help=LEVEL_HELP)] = None,
     side: Annotated[
         str, typer.Option(metavar="first|second", help="Your side; in most games the first begins.")
     ] = "first",
@@ -95,7 +99,9 @@ def play_command(
     rules = make_game(game)
     if save is not None:
         check_format(save, rules.spec, position)
-    name, why = (agent, "") if agent is not None else default_agent(rules)
+    name, why = (agent, "") if agent is not None else default_agent(rules, level)
+    if agent is not None and level is not None:
+        name = f"{agent},level={level}"
     player = None if name == HUMAN else make_player(name, rules)
     console = err if json else out
     # Moves mean something from a first roll or deal that is known: that of analyse, unless a seed draws another.
@@ -110,15 +116,19 @@ def play_command(
         print_json(session.report())
 
 
-def default_agent(game: Game) -> tuple[str, str]:
+def default_agent(game: Game, level: str | None = None) -> tuple[str, str]:
     """The agent that plays when none is named, and why this one: it ships, was trained here, or there is no other."""
     for name, path in shipped_agents().items():
         info = load_agent(path)[1]
         if info.get("game") == game.identity:
-            return agent_text(info["algorithm"], name), " (it ships with beamzero)"
+            return f"{info['algorithm']}:{name},level={level or 'full'}", " (it ships with beamzero)"
     for run in list_runs(RUNS):
         if run.damaged is None and run.game == game.identity and run.algorithm in ALGORITHMS and run.iterations:
-            return agent_text(run.algorithm, str(run.folder)), f" (the newest run in {RUNS})"
+            text = agent_text(run.algorithm, str(run.folder))
+            own = text if level is None else f"{run.algorithm}:{quote(str(run.folder))},level={level}"
+            return own, f" (the newest run in {RUNS})"
+    if level is not None:
+        raise BadInput(f"only trained agents have levels, and none of {game.name} ships or is in {RUNS}")
     if game.hidden:
         solvable = type(game).deals is not Game.deals
         return ("cfr", " (the game is solved)") if solvable else ("clairvoyance", " (it guesses what is hidden)")
@@ -317,11 +327,13 @@ class Session:
     def answer(self) -> None:
         """Let the agent move for as long as it is its turn."""
         while not self.over and not self._is_person(self.turns[-1].side):
-            result = self.think()
-            side = self._side_text(brief=True)
-            move = self.play(int(result.action[0]))
+            action = int(self.think().action[0])
             assert self.player is not None
-            self.console.print(Text.assemble(side, f" {self.player.name} plays ", (move, "bold")))
+            move = self.game.action_name(self.state, action)
+            self.console.print(
+                Text.assemble(self._side_text(brief=True), f" {self.player.name} plays ", (move, "bold"))
+            )
+            self.play(action)
 
     def obey(self, text: str) -> None:
         """Do what the person typed. A legal move goes before a command of the same name."""
@@ -456,8 +468,8 @@ class Session:
         return self.player is not None and not self.over
 
     def _do_undo(self) -> None:
-        if self.game.hidden and self.over:
-            self._say("all cards were shown: begin a new game")
+        if self.game.hidden and self.player is not None:
+            self._say("cards that were seen cannot be taken back")
         elif not self.undo():
             self._say("there is no move of yours to take back")
 

@@ -20,6 +20,7 @@ from beamzero.cli.common import AsJson, Seed, err, out, print_json, progress_bar
 from beamzero.cli.keyboard import keyboard
 from beamzero.cli.values import draw_bar, draw_move
 from beamzero.errors import BadInput
+from beamzero.games import OPEN
 from beamzero.players import make_player
 from beamzero.runs.files import check_writable, writing
 
@@ -156,7 +157,8 @@ def _ending(followed: Followed) -> str:
 
 def _board(followed: Followed, ply: int) -> Text:
     before = followed.states[ply - 1] if ply else None
-    return draw_board(followed.game, followed.states[ply], before, 0, in_colour(out))
+    seat = OPEN if followed.game.hidden else 0
+    return draw_board(followed.game, followed.states[ply], before, seat, in_colour(out))
 
 
 def _step_through(followed: Followed, seen: Review | None) -> None:

@@ -16,8 +16,10 @@ from beamzero.arena.plot_study import Curves, draw_study, mean_spread
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
-from beamzero.training.reproduce import Finished, PieceResult, reproduce
+from beamzero.training.reproduce import Finished, PieceResult, anchor_elos, reproduce
 from beamzero.training.studies import STUDIES, Study, make_study
+
+_USUAL_SEEDS = ", ".join(f"{usual} for {name}" for name, (_, usual) in STUDIES.items())
 
 
 def register(app: typer.Typer) -> None:
@@ -27,9 +29,9 @@ def register(app: typer.Typer) -> None:
 def reproduce_command(
     figure: Annotated[str, typer.Argument(metavar="FIGURE", help=f"One of {', '.join(STUDIES)}.")],
     seeds: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Trainings of each setting; 3 for probs-fig1, else 1.")
+        int | None, typer.Option(min=1, max=1000, help=f"Trainings of each setting; {_USUAL_SEEDS}.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Stop after this long; the same command goes on.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Train for so long at most; the same command goes on.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of all trainings.")
     ] = None,
@@ -38,7 +40,7 @@ def reproduce_command(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Train again what a figure of the PROBS paper or its readme shows, rate every checkpoint, and draw it.
+    """Train again what a figure of the PROBS paper or its readme shows, rate it on the way, and draw it.
 
     Each training is a run of its own in the folder. What was stopped goes on with the same command.
     """
@@ -52,7 +54,9 @@ def reproduce_command(
         err.print(f"the same command goes on with what is in {folder}", soft_wrap=True, markup=False)
         raise
     if not finished.results:
-        out.print(f"no training is finished yet: the same command goes on in {folder}", soft_wrap=True, markup=False)
+        if json:
+            print_json(_as_json(study, finished, folder))
+        err.print(f"no training is finished yet: the same command goes on in {folder}", soft_wrap=True, markup=False)
         return None
     picture = folder / "figure.png"
     panels = list(_panels(study, finished))
@@ -81,18 +85,23 @@ def _panels(study: Study, finished: Finished) -> list[Curves]:
         if own:
             game = find_recipe(own[0].piece.recipe).game
             ratings = finished.anchors[game]
-            found.append(Curves(panel.title, lines, {n: elo for n, (elo, *_) in ratings.items() if elo is not None}))
+            found.append(Curves(panel.title, lines, anchor_elos(ratings)))
     return found
 
 
-def _groups(finished: Finished) -> list[tuple[str, list[PieceResult]]]:
-    """All results, and those that share a label which not all of them have."""
-    found = [("all", list(finished.results))]
-    keys = list(dict.fromkeys(key for one in finished.results for key in one.piece.labels))
-    for key in keys:
-        values = dict.fromkeys(one.piece.labels[key] for one in finished.results)
-        if len(values) > 1:
-            found += [(f"{key} {v}", [one for one in finished.results if one.piece.labels[key] == v]) for v in values]
+def _groups(study: Study, finished: Finished) -> list[tuple[str, list[PieceResult]]]:
+    """What panels show, if it is all of one game; and of it, what shares a label that not all have.
+
+    What no panel shows is by itself.
+    """
+    results = finished.results
+    shown = [one for one in results if any(panel.shows(one.piece) for panel in study.panels)]
+    found = [("all", shown)] if len({find_recipe(one.piece.recipe).game for one in shown}) == 1 else []
+    for key in dict.fromkeys(key for one in results for key in one.piece.labels):
+        values = dict.fromkeys(one.piece.labels[key] for one in results)
+        for value in values if len(values) > 1 else ():
+            own = [one for one in shown if one.piece.labels[key] == value]
+            found.append((f"{key} {value}", own or [one for one in results if one.piece.labels[key] == value]))
     return found
 
 
@@ -121,7 +130,7 @@ def _as_json(study: Study, finished: Finished, folder: Path) -> dict[str, Any]:
     return {
         "figure": study.name, "complete": finished.complete, "folder": str(folder),
         "anchors": finished.anchors, "published_anchors": dict(study.anchors), "published_turns": dict(study.turns),
-        "groups": [_group_json(study, *group) for group in _groups(finished)],
+        "groups": [_group_json(study, *group) for group in _groups(study, finished)],
     }  # fmt: skip
 
 
@@ -131,7 +140,7 @@ def _show(study: Study, finished: Finished) -> None:
         for name, (elo, low, high) in ratings.items():
             table.add_row(name, _whole(elo), f"{_whole(low)} to {_whole(high)}", _whole(study.anchors.get(name)))
         out.print(table)
-    found = [_group_json(study, *group) for group in _groups(finished)]
+    found = [_group_json(study, *group) for group in _groups(study, finished)]
     table = Table("", "trainings", "Elo at the end", "95% interval", "turns", "seconds", box=None, header_style="bold")
     for group in found:
         low, high = group["interval"]

@@ -362,7 +362,8 @@ def _open_to(state: BridgeState, seat: Array) -> Array:
     """bool [4]: the hands that `seat` sees."""
     seat = jnp.asarray(seat, jnp.uint8)
     other = jnp.where(seat == DUMMY, np.uint8(DECLARER), np.uint8(DUMMY))  # dummy sees what the declarer does
-    return (seat == _SEAT) | ((state.plies > 0) & (other == _SEAT))
+    is_open = (state.plies > 0) | (state.leader == DUMMY)  # nobody could play from a hand that nobody sees
+    return (seat == _SEAT) | (is_open & (other == _SEAT))
 
 
 _as_seen = jax.jit(as_seen)

@@ -58,7 +58,8 @@ class Game(abc.ABC):
     """What players count beside wins, where a win can be worth more or less; see `stake`."""
 
     hidden: ClassVar[bool] = False
-    """Whether a player sees only a part of the state: `observe`, `show` and `view` tell only what a seat may know."""
+    """Whether a player sees only a part of the state: `observe`, `show` and `view` tell only what a seat may know. What
+    is hidden was dealt at the start: moves are seen by all."""
 
     @property
     @abc.abstractmethod

@@ -41,6 +41,7 @@ from beamzero.players.clairvoyant import make_clairvoyant
 from beamzero.players.classic import make_alphabeta, make_expectiminimax, make_minimax
 from beamzero.players.external import make_gtp, make_uci
 from beamzero.players.gnubg import make_gnubg
+from beamzero.players.levels import find_level
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.solved import make_cfr
@@ -71,8 +72,12 @@ def make_player(name: str, game: Game) -> Player:
     if game.num_chance and "book" in spec.options:
         raise BadInput(f"{name}: a book knows no dice, which {game.name} has")
     options = dict(spec.options)
-    book = options.pop("book", None)
+    book, level = options.pop("book", None), options.pop("level", None)
+    if level is not None:
+        options = find_level(level, name, spec.head, options).settled(spec.head, options)
     player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
+    if level is not None:
+        player = find_level(level, name, spec.head).weakened(player)
     return player if book is None else with_book(player, book)
 
 
@@ -82,7 +87,7 @@ _FAIR = ("random", "cfr", "clairvoyance")
 
 def _sees_everything(spec: Spec) -> bool:
     """Whether an agent looks at the whole state, as all searches and books do; a net sees only what `observe` shows."""
-    one_look = spec.head in ("probs", "alphazero") and not spec.options.keys() & {"expand", "sims", "seconds"}
+    one_look = spec.head in ("probs", "alphazero") and not spec.options.keys() & {"expand", "sims", "seconds", "level"}
     return not (one_look or spec.head in _FAIR) or "book" in spec.options
 
 

@@ -87,12 +87,17 @@ class SearchPlayer(Player):
         given = self._there((self.evaluator, states, turn, key))
 
         def choose_some(part: int) -> Array:
-            return _choose(self.game, self.search, parts, *given, jnp.int32(part))
+            return choose_moves(self.game, self.search, parts, *given, jnp.int32(part))
 
         if parts == 1:
             return self._back(choose_some(0))
         # Zeros in the rows of the other parts, so that they add up.
         return self._back(functools.reduce(jnp.add, side_by_side(choose_some, range(parts), self.on_host)))
+
+    @property
+    def is_one_program(self) -> bool:
+        """Whether one program chooses for all positions, so that it can be part of a larger one."""
+        return min(searches_at_once(self.on_host), _CHUNKS) == 1 and not self.on_host
 
     def _there(self, tree: Any) -> Any:
         return to_host(tree) if self.on_host else tree
@@ -108,7 +113,7 @@ def _think(game: Game, search: Search, evaluator: Evaluator, states: State, key:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _choose(
+def choose_moves(
     game: Game,
     search: Search,
     parts: int,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import write_atomically, writing
+from beamzero.runs.files import TEMPORARY, write_atomically, writing
 
 
 def claim_folder(folder: Path, file: str, terms: Mapping[str, Any], what: str, free: Collection[str] = ()) -> None:
@@ -22,12 +22,12 @@ def claim_folder(folder: Path, file: str, terms: Mapping[str, Any], what: str, f
         try:
             before = json.loads(path.read_text())
             changed = sorted(key for key in terms if before.get(key) != terms[key] and key not in free)
-        except (ValueError, AttributeError):
-            raise BadInput(f"{path} is damaged: give another folder") from None
+        except (OSError, ValueError, AttributeError):
+            raise BadInput(f"{path} cannot be read, or is damaged: give another folder") from None
         if changed:
             raise BadInput(f"{folder} holds another {what}, with other {', '.join(changed)}: give another folder")
         return
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and (not folder.is_dir() or any(not one.name.startswith(TEMPORARY) for one in folder.iterdir())):
         raise BadInput(f"{folder} is there already and holds no {what} to go on with: give another folder")
     with writing(str(folder), otherwise=BadInput):
         folder.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ import jax
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
+from beamzero.arena.rating import known_elo
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.nets import count_parameters
@@ -121,7 +122,7 @@ class Point(NamedTuple):
     @property
     def strength(self) -> float:
         """Its Elo, or the bound that is known."""
-        return next((x for x in (self.elo, self.low, self.high) if x is not None), float("nan"))
+        return known_elo(self.elo, self.low, self.high)
 
     @property
     def bound(self) -> str:

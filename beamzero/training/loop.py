@@ -95,7 +95,7 @@ class _Training:
         self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.checkpoints = Checkpoints(run.checkpoints_folder, self.settings.keep_checkpoints)
-        self.known_anchors = order.anchors
+        self.known_anchors, self.pictures = order.anchors, order.pictures
         self.until = order.iterations or self.settings.iterations
         self.deadline = None if order.minutes is None else time.monotonic() + 60 * order.minutes
         self.started = time.monotonic()
@@ -244,7 +244,7 @@ class _Training:
         return {"scores": found.scores, "total": found.total, "of": 2 * len(self.rungs)}
 
     def _plot(self, final: bool = False) -> None:
-        if not final and time.monotonic() - self.last_plot < _SECONDS_BETWEEN_PLOTS:
+        if not self.pictures or (not final and time.monotonic() - self.last_plot < _SECONDS_BETWEEN_PLOTS):
             return
         self.last_plot = time.monotonic()
         draw_run(self.run)

@@ -46,6 +46,8 @@ class Order:
     """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else PROBS."""
     anchors: Mapping[str, float] | None = None
     """Elo of the opponents of ratings, where that is known; the run measures it otherwise."""
+    pictures: bool = True
+    """Whether the run's curves are drawn; of many short runs that takes longer than some of their training."""
 
 
 def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:

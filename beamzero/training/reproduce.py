@@ -7,6 +7,7 @@ agent has had its trials; then nothing of it is done again.
 from __future__ import annotations
 
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from beamzero.arena.battle import battle
 from beamzero.arena.ladder import rate_players, round_robin
+from beamzero.arena.rating import known_elo
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
@@ -34,6 +36,9 @@ from beamzero.training.studies import ITSELF, Piece, Study, Trial
 Told = Callable[[str, int, int], None]
 """Told what is being done, and how many iterations of all pieces are done, of how many."""
 
+Ratings = dict[str, list[float | None]]
+"""Of each opponent its Elo, and the low and the high end of its interval."""
+
 ANCHOR_GAMES = 1000
 """Games of every two opponents, for their ratings."""
 
@@ -52,7 +57,7 @@ class Point(NamedTuple):
     @property
     def strength(self) -> float:
         """Its Elo, or the bound that is known of one that won or lost every game."""
-        return next((x for x in (self.elo, self.low, self.high) if x is not None), float("nan"))
+        return known_elo(self.elo, self.low, self.high)
 
 
 class PieceResult(NamedTuple):
@@ -72,8 +77,8 @@ class Finished(NamedTuple):
     """What came of a study so far."""
 
     results: list[PieceResult]
-    anchors: dict[str, dict[str, list[float | None]]]
-    """By game: of each opponent Elo, low and high."""
+    anchors: dict[str, Ratings]
+    """By game."""
     complete: bool
 
 
@@ -89,27 +94,28 @@ def reproduce(
     changes = changes or {}
     if minutes is not None and not minutes > 0:
         raise BadInput(f"minutes is {minutes}, but must be more than 0")
-    settings = [_settings(piece, changes) for piece in study.pieces]  # finds what is wrong before anything is written
+    settings = [_settings(study, piece, changes) for piece in study.pieces]  # what is wrong is found before all else
     terms = {"study": study.name, "pieces": [piece.name for piece in study.pieces], "changes": dict(changes)}
     claim_folder(folder, "study.json", terms, "study", free=("pieces",))
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     total = sum(one.iterations for one in settings)
     with only_one(folder):
-        anchors: dict[str, dict[str, list[float | None]]] = {}
+        anchors: dict[str, Ratings] = {}
         results: list[PieceResult] = []
         done = 0
         for piece, own in zip(study.pieces, settings, strict=True):
             watch = _Watch(piece.name, done, total, told, warn)
-            if deadline is not None and time.monotonic() >= deadline:
-                return Finished(results, anchors, complete=False)
             game = make_game(find_recipe(piece.recipe).game)
+            if not _is_trained(folder / piece.name, own):
+                if deadline is not None and time.monotonic() >= deadline:
+                    continue  # later ones may be finished already
+                anchors.setdefault(game.spec, _anchors(folder, game, own, watch))
+                if not _train(folder / piece.name, piece, changes, own, anchors[game.spec], deadline, watch):
+                    continue
             anchors.setdefault(game.spec, _anchors(folder, game, own, watch))
-            elo = {name: value for name, (value, *_) in anchors[game.spec].items() if value is not None}
-            if not _train(folder / piece.name, piece, changes, own, elo, deadline, watch):
-                return Finished(results, anchors, complete=False)
             results.append(_result(study, folder, piece, game, watch))
             done += own.iterations
-    return Finished(results, anchors, complete=True)
+    return Finished(results, anchors, complete=len(results) == len(study.pieces))
 
 
 class _Watch(Report):
@@ -132,18 +138,25 @@ class _Watch(Report):
         self.done = record["iteration"]
 
 
-def _settings(piece: Piece, changes: Mapping[str, Any]) -> RunSettings:
+def _settings(study: Study, piece: Piece, changes: Mapping[str, Any]) -> RunSettings:
+    """What a piece is trained with; BadInput where that would not be what the study is about."""
+    told_apart = {key for one in study.pieces for key in one.changes if one.changes[key] != piece.changes.get(key)}
+    if clash := sorted(told_apart & set(changes)):
+        raise BadInput(f"{study.name} compares values of {', '.join(clash)}, so that none can be set for all")
     recipe = find_recipe(piece.recipe)
-    return settle(make_settings(recipe, {**piece.changes, **changes}), make_game(recipe.game))
+    settings = settle(make_settings(recipe, {**piece.changes, **changes}), make_game(recipe.game))
+    if not settings.rate_every:
+        raise BadInput(f"rate_every is 0, but {study.name} draws ratings: it must be 1 or more")
+    return settings
 
 
-def _anchors(folder: Path, game: Game, settings: RunSettings, watch: Report) -> dict[str, list[float | None]]:
+def _anchors(folder: Path, game: Game, settings: RunSettings, watch: Report) -> Ratings:
     """The ratings of the opponents, measured once; with more games than a run would take, since all hangs on them."""
     path = folder / f"anchors-{game.spec.replace(':', '-')}.json"
     games = min(ANCHOR_GAMES, 2 * settings.anchor_games)
     wanted = {"against": settings.rate_against, "games": games}
     known = _read(path)
-    if known and known.get("measured") == wanted:
+    if known and known.get("measured") == wanted and isinstance(known.get("ratings"), dict):
         return known["ratings"]
     opponents = make_opponents(settings, game)
     names = [player.name for player in opponents]
@@ -152,10 +165,16 @@ def _anchors(folder: Path, game: Game, settings: RunSettings, watch: Report) -> 
         lambda title, done, of: watch.phase(f"measuring opponents, {title}", done, of),
     )  # fmt: skip
     found = rate_players(played, names, names[0], 0) if len(names) > 1 else []
-    ratings: dict[str, list[float | None]] = {one.agent: [one.elo, one.low, one.high] for one in found}
+    ratings: Ratings = {one.agent: [one.elo, one.low, one.high] for one in found}
     ratings.setdefault(names[0], [1000.0, 1000.0, 1000.0])
     _write(path, {"measured": wanted, "ratings": ratings})
     return ratings
+
+
+def anchor_elos(ratings: Ratings) -> dict[str, float]:
+    """What the opponents count as: their Elo or the bound that is known, as in `measure_anchors`."""
+    known = {name: known_elo(*rating) for name, rating in ratings.items()}
+    return {name: elo for name, elo in known.items() if not math.isnan(elo)}
 
 
 def _train(
@@ -163,15 +182,13 @@ def _train(
     piece: Piece,
     changes: Mapping[str, Any],
     settings: RunSettings,
-    anchors: Mapping[str, float],
+    ratings: Ratings,
     deadline: float | None,
     watch: Report,
 ) -> bool:
     """Train a piece to its end, from where it is; False where the time is up before."""
     recipe = find_recipe(piece.recipe)
     begun = (folder / FILE).exists()
-    if begun and _iterations(folder) >= settings.iterations:
-        return True
     order = Order(
         game=recipe.game,
         folder=folder,
@@ -180,7 +197,8 @@ def _train(
         seed=None if begun else piece.seed,
         minutes=None if deadline is None else max(1e-3, (deadline - time.monotonic()) / 60),
         resume=begun,
-        anchors=anchors,
+        anchors=anchor_elos(ratings),
+        pictures=False,
     )
     outcome = train(order, watch)
     if outcome.interrupted:
@@ -188,15 +206,17 @@ def _train(
     return outcome.iterations >= settings.iterations
 
 
-def _iterations(folder: Path) -> int:
-    """How many iterations of a run are done and saved."""
-    return max(Checkpoints(Run(folder, {}).checkpoints_folder, keep=1).steps(), default=0)
+def _is_trained(folder: Path, settings: RunSettings) -> bool:
+    """Whether all iterations of a run are done and saved."""
+    return settings.iterations in Checkpoints(Run(folder, {}).checkpoints_folder, keep=1).steps()
 
 
 def _result(study: Study, folder: Path, piece: Piece, game: Game, watch: Report) -> PieceResult:
     """What a run that is finished measured, and its trials, which are held now unless they were."""
     run = Run.open(folder / piece.name)
     records = read_metrics(run.folder)
+    if not records:
+        raise BadInput(f"{run.folder} is damaged, it has no metrics: remove it, and this training is done again")
     path = run.folder / TRIALS
     trials = _read(path) or {}
     for trial in study.trials:
@@ -233,7 +253,7 @@ def _read(path: Path) -> dict[str, Any] | None:
         found = json.loads(path.read_text())
     except FileNotFoundError:
         return None
-    except ValueError:
+    except (OSError, ValueError):
         found = None
     if not isinstance(found, dict):
         raise BadInput(f"{path} is damaged: remove it, and what it held is measured again")

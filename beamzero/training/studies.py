@@ -26,8 +26,9 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """Its folder, such as net=small,E=10,M=2,seed=0."""
-        return ",".join(f"{key}={value}" for key, value in {**self.labels, "seed": self.seed}.items())
+        """Its folder, such as net_small-E_10-M_2-seed_0."""
+        words = [f"{key}_{value}" for key, value in {**self.labels, "seed": self.seed}.items()]
+        return "-".join(words).replace(" ", "_")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -418,7 +418,10 @@ class Hub:
         if not answer.done():
             live.thinking = False
             return None  # its flag has fallen
-        if (problem := answer.exception()) is not None:
+        problem = answer.exception()
+        if problem is None and answer.result() not in table.game.legal_actions(state):
+            problem = BadInput("its move is not legal")
+        if problem is not None:
             return await self._give_up(live, state, agent, _public(offer, problem))
         async with live.lock:
             # The same position, and not only the same number of moves: some may have been taken back and others made.

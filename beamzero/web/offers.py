@@ -11,6 +11,7 @@ from pathlib import Path
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
+from beamzero.players.levels import LEVELS
 from beamzero.players.trained import shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.checkpoints import Checkpoints
@@ -83,8 +84,9 @@ class Offers:
         for agent, path in shipped_agents().items():
             info = load_agent(path)[1]
             if info.get("game") == game.identity:
-                text = f"{info['algorithm']}:{agent}{_SIMULATIONS[info['algorithm']]}"
-                yield AgentOffer(text, text, agent, f"ships with beamzero, {info.get('iterations', '?')} iterations", 9)
+                for number, level in zip((2, 3, 5, 7, 9), LEVELS, strict=True):
+                    text = f"{info['algorithm']}:{agent},level={level}"
+                    yield AgentOffer(text, text, f"Trained, {level}", f"ships with beamzero, plays {level}", number)
         for number, (spec, text) in enumerate(self.agents):
             if make_game(spec).identity == game.identity:
                 # The text of a trained agent holds a path of this machine: clients see a number and the path's end.

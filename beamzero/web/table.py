@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from beamzero.arena.pgn import VARIANTS
@@ -67,11 +68,15 @@ class Table:
     @classmethod
     def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> Table:
         """A table as `told` describes it, which is how it is kept; BadInput where that cannot be."""
+        if game.hidden and game.num_chance:
+            raise BadInput(f"{game.name} hides what chance decides, which the page would show")
         if game.hidden and list(told["seats"]) == [HUMAN, HUMAN]:
             raise BadInput(f"two people cannot play {game.name} at one screen: each would see what is hidden from them")
         start = told.get("start")
         if start is None and (game.num_chance or game.hidden):  # games of it do not begin alike
-            start = game.write_position(game.init(jax.random.key(secrets.randbits(32))))
+            # All that a key holds: with less, who sees a part of the deal could try out the rest.
+            key = jax.random.wrap_key_data(jnp.array([secrets.randbits(32) for _ in range(2)], jnp.uint32))
+            start = game.write_position(game.init(key))
         record = GameRecord(game.spec, tuple(told.get("moves", ())), start=start)
         followed = follow(record, game=game)
         followed.states[:] = [jax.device_get(state) for state in followed.states]

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.arena import playing
 from beamzero.arena.battle import battle
-from beamzero.arena.openings import as_bytes, draw_openings
+from beamzero.arena.openings import as_bytes, draw_openings, usual_plies
 from beamzero.arena.records import records_of
 from beamzero.errors import BadInput
 from beamzero.games import make_game
@@ -133,6 +134,22 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
     assert played.random_plies == plies
     assert played.mean_plies == pytest.approx(np.mean(lengths))
     assert (played.moves >= 0).sum(axis=1).reshape(2, 12).T.ravel().tolist() == lengths
+
+
+@pytest.mark.parametrize(("name", "agent"), [("connect_four", "lookahead:1"), ("backgammon", "random")])
+def test_whole_games_in_one_program_are_those_of_the_loop(name, agent):
+    game = make_game(name)
+    first, second = (make_player(one, game) for one in (agent, "random"))
+    openings = draw_openings(game, 6, usual_plies(game), jax.random.key(3), distinct=False)
+    first_side = jnp.array([0, 1, 0, 1, 1, 0], jnp.int32)
+    told = []
+    common = game, first, second, openings.states, first_side
+    for most in (10, 40):
+        one = playing.play_by_turns(*common, openings.moves, jax.random.key(5), most, None)
+        other = playing.play_as_one(*common, jax.random.key(5), most, lambda *progress: told.append(progress))
+        for expected, found in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+            assert np.array_equal(expected, found)
+    assert told[0][0] < 6 and (told[-1] == (6, 6)) == (name == "connect_four"), "it says how far it is"
 
 
 def test_its_moves_lead_to_its_results():

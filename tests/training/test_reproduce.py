@@ -62,10 +62,10 @@ def test_a_study_that_is_stopped_goes_on_and_gives_the_numbers_of_one_that_was_n
         assert (one.points, one.mean_turns, one.trials) == (other.points, other.mean_turns, other.trials)
     assert set(trained.values()) <= {1, 2} and len(trained) == 4
     trained.clear()
-    again = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL)
-    assert again == rest and not trained, "nothing is done twice"
+    again = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL, minutes=1e-9)
+    assert again == rest and not trained, "nothing is done twice, and what is there is shown however short the time is"
     more = reproduce(small_study(seeds=3), tmp_path / "part", lambda *told: None, SMALL)
-    assert len(more.results) == 6 and set(trained) == {"E=2,seed=2", "E=4,seed=2"}
+    assert len(more.results) == 6 and set(trained) == {"E_2-seed_2", "E_4-seed_2"}
 
 
 def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
@@ -78,10 +78,10 @@ def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         reproduce(small_study(1), tmp_path / "study", interrupt, SMALL)
-    before = read_metrics(tmp_path / "study" / "E=2,seed=0")
+    before = read_metrics(tmp_path / "study" / "E_2-seed_0")
     assert [record["iteration"] for record in before] == [1]
     done = reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
-    after = read_metrics(tmp_path / "study" / "E=2,seed=0")
+    after = read_metrics(tmp_path / "study" / "E_2-seed_0")
     assert done.complete and after[0] == before[0] and [record["iteration"] for record in after] == [1, 2]
 
 
@@ -110,6 +110,8 @@ def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypat
         (["probs-fig9"], "probs-fig9"),
         (["probs-fig1", "--set", "gmaes=3"], "gmaes"),
         (["probs-fig1", "--set", "games"], "write --set key=value"),
+        (["probs-fig1", "--set", "rate_every=0"], "rate_every is 0, but probs-fig1 draws ratings"),
+        (["probs-fig1", "--set", "expand=3"], "probs-fig1 compares values of expand, so that none can be set for all"),
         (["probs-fig1", "--minutes", "0"], "minutes is 0.0, but must be more than 0"),
         (["probs-fig1", "--out", "full"], "full is there already and holds no study to go on with"),
         (["probs-fig1", "--out", "other", "--set", "games=10"], "other holds another study, with other changes"),
@@ -159,7 +161,12 @@ def test_the_spread_of_a_mean_is_students():
 
 def test_damaged_files_of_a_study_are_named(tmp_path):
     reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
-    path = tmp_path / "study" / "E=2,seed=0" / "trials.json"
-    path.write_text("{")
+    run = tmp_path / "study" / "E_2-seed_0"
+    kept = (run / "metrics.jsonl").read_bytes()
+    (run / "metrics.jsonl").unlink()
+    with pytest.raises(BadInput, match="E_2-seed_0 is damaged, it has no metrics: remove it"):
+        reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
+    (run / "metrics.jsonl").write_bytes(kept)
+    (run / "trials.json").write_text("{")
     with pytest.raises(BadInput, match=r"trials\.json is damaged: remove it"):
         reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)

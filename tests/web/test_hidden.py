@@ -7,6 +7,7 @@ import random
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from beamzero.games import OPEN, make_game
@@ -85,6 +86,15 @@ def test_what_would_show_hidden_cards_is_refused_until_the_game_is_over():
     assert one.position(1, [move])["variation"] == [move]
     assert one.record(["a", "b"]).start == one.followed.record.start
     assert refused(one.undo, 0.0) == "cards that were seen cannot be taken back", "not even now that all are seen"
+
+
+def test_dummy_lies_open_where_it_leads():
+    deal = "N:KT8.T942.AK83.97 AQJ6.K8.65.A5432 7.765.QT74.QJT86 95432.AQJ3.J92.K 3NT S lead=N"
+    now = table(BRIDGE, ("human", "random"), start=deal).position(0)
+    assert {move["move"] for move in now["legal"]} == set(now["view"]["hands"]["N"]) and len(now["legal"]) == 13
+    state = BRIDGE.read_position(deal)
+    others = jax.device_get(BRIDGE.determinize(state, jnp.int32(0), jax.random.key(0)))
+    assert np.array_equal(np.asarray(others.holder) == 2, np.asarray(state.holder) == 2)
 
 
 def test_two_people_do_not_share_a_screen_and_who_watches_sees_everything():

@@ -1,0 +1,66 @@
+"""The command that measures again what is said of the agents that ship."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from beamzero.arena.claims import measure, read_claims
+from beamzero.cli.common import AsJson, Seed, out, print_json, progress_bar
+from beamzero.games import make_game
+from beamzero.players.trained import shipped_agents
+from beamzero.runs.agentfile import load_agent
+from beamzero.spec import unknown
+
+
+def register(app: typer.Typer) -> None:
+    app.command("verify-agents")(verify_agents)
+
+
+def verify_agents(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[AGENT]...", help="All of them by default.")] = None,
+    seed: Seed = 1,
+    json: AsJson = False,
+) -> int:
+    """Measure again what the files of shipped agents claim of their strength; status 1 where a claim does not hold.
+
+    A claim holds if the interval that is found now meets the one in the file. Other seeds give other games.
+    """
+    shipped = shipped_agents()
+    for name in names or ():
+        if name not in shipped:
+            raise unknown("shipped agent", name, shipped)
+    rows = []
+    with progress_bar("verifying") as update:
+        for name in names or shipped:
+            _, info = load_agent(shipped[name])
+            game = make_game(info["game"])
+            for claim in read_claims(info):
+                told = functools.partial(update, f"{name}: {claim.text}")
+                found = measure(claim, game, f"{info['algorithm']}:{name}", seed, told)
+                rows.append((name, claim, found))
+    held = all(claim.holds(found) for _, claim, found in rows)
+    if json:
+        print_json(
+            {
+                "holds": held,
+                "claims": [
+                    {
+                        "agent": name, "claim": claim.text, "claimed": [claim.value, claim.low, claim.high],
+                        "found": list(found), "holds": claim.holds(found),
+                    }
+                    for name, claim, found in rows
+                ],
+            }
+        )  # fmt: skip
+        return 0 if held else 1
+    table = Table("agent", "what is claimed", "claimed", "found now", "", box=None, header_style="bold")
+    for name, claim, found in rows:
+        claimed = f"{claim.value:.3f} [{claim.low:.3f}, {claim.high:.3f}]"
+        now = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+        table.add_row(name, claim.text, claimed, now, "holds" if claim.holds(found) else "[red]does not hold[/red]")
+    out.print(table)
+    return 0 if held else 1

@@ -1,0 +1,111 @@
+"""Agents that ship: measure one, write it with its claims into the package, and write docs/agents.md from all of them.
+
+    python benchmarks/ship.py add NAME FILE --made "beamzero train ..." --seconds 442 --device "NVIDIA H200" \
+        --battle lookahead:3 400 "" --battle alphabeta:depth=7 200 sims=100 --errors 1000 "" --errors 100 seconds=0.2
+    python benchmarks/ship.py page
+
+Each --battle is an opponent, a number of games and how the agent searches ("" for one look); each --errors a number of
+solved positions of each class, and the same. Needs a checkout: it writes into beamzero/agents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+from pathlib import Path
+
+from beamzero.arena.claims import BATTLE, ERRORS, Claim, measure, read_claims
+from beamzero.arena.truth import load_truth
+from beamzero.games import make_game
+from beamzero.players.trained import shipped_agents
+from beamzero.runs.agentfile import load_agent, save_agent
+from beamzero.spec import quote
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "beamzero" / "agents"
+PAGE = ROOT / "docs" / "agents.md"
+
+HEAD = """# Agents that ship
+
+<!-- Written by `python benchmarks/ship.py page` from what the agents' files say: change those, not this page. -->
+
+Each is one file in `beamzero/agents`, with its settings, how it was made and what was measured of it inside;
+`beamzero agents --json` prints that. `beamzero play GAME` plays against the agent of that game, at `--level` beginner,
+easy, medium, hard or full ([how](#levels)). All were measured on two cores of an x86-64 server CPU.
+
+    beamzero verify-agents            # measures all of this again, with other games
+    beamzero verify-agents NAME
+
+A claim holds if its interval and the one that is found meet. Battles have two random first plies, or the game's own
+dice, and each opening is played with both colours; errors are moves that throw away what a solved position is worth
+([truth.md](truth.md)).
+
+## Levels
+
+An agent `alphazero:NAME,level=easy` (so `probs:` and `td:`, of any file or run) has one look at its net, and now and
+then makes any legal move instead: a beginner every other move, easy one in four, medium one in ten. A hard one never
+does, and full searches as well: a second a move (AlphaZero), 100 expansions (PROBS) or all ends of its turn (TD).
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("page")
+    add = commands.add_parser("add")
+    add.add_argument("name")
+    add.add_argument("file", type=Path)
+    add.add_argument("--made", required=True, help="the command that trained it")
+    add.add_argument("--seconds", type=float, required=True, help="how long that took")
+    add.add_argument("--device", required=True)
+    add.add_argument("--battle", nargs=3, action="append", default=[], metavar=("OPPONENT", "GAMES", "SEARCH"))
+    add.add_argument("--errors", nargs=2, action="append", default=[], metavar=("POSITIONS", "SEARCH"))
+    arguments = parser.parse_args()
+    if arguments.command == "add":
+        ship(arguments)
+    PAGE.write_text(page())
+
+
+def ship(arguments: argparse.Namespace) -> None:
+    """Measure an agent and write it into the package."""
+    tensors, info = load_agent(arguments.file)
+    game = make_game(info["game"])
+    text = f"{info['algorithm']}:{quote(str(arguments.file))}"
+    wanted = [Claim(BATTLE, against, int(games), 0, 0, 1, how) for against, games, how in arguments.battle]
+    for positions, how in arguments.errors:
+        classes = ["all", load_truth(game, 1).classes[-1]]
+        wanted += [Claim(ERRORS, name, int(positions), 0, 0, 1, how) for name in classes]
+    claims = []
+    for claim in wanted:
+        found = measure(claim, game, text, seed=0)
+        claims.append(dataclasses.replace(claim, **found._asdict()))
+        print(f"{claim.text} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}]", flush=True)
+    info["made"] = {
+        "command": arguments.made, "seconds": arguments.seconds, "device": arguments.device,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }  # fmt: skip
+    info["claims"] = [dataclasses.asdict(claim) for claim in claims]
+    FOLDER.mkdir(exist_ok=True)
+    save_agent(FOLDER / f"{arguments.name}.safetensors", tensors, info)
+
+
+def page() -> str:
+    """docs/agents.md."""
+    parts = [HEAD]
+    for name, path in shipped_agents().items():
+        _, info = load_agent(path)
+        made = info["made"]
+        megabytes = path.stat().st_size / 1e6
+        parts.append(
+            f"\n## {name}\n\nPlays {info['game']}, trained by {info['algorithm']}; {megabytes:.1f} MB,"
+            f" {info['iterations']} iterations, {made['seconds']:.0f} s on one {made['device']}, {made['date']}:\n\n"
+            f"    {made['command']}\n\n| | | 95% interval |\n|---|---|---|\n"
+        )
+        for claim in read_claims(info):
+            parts.append(f"| {claim.text} | {claim.value:.3f} | {claim.low:.3f} to {claim.high:.3f} |\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""What shipped agents claim: it is measured as it says, and a claim that is not true does not hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from beamzero.arena.claims import BATTLE, ERRORS, Claim, Measured, measure, read_claims
+from beamzero.cli import main
+from beamzero.errors import BadInput
+from beamzero.games import make_game
+from beamzero.players import trained
+from beamzero.players.trained import shipped_agents
+from beamzero.runs.agentfile import load_agent, save_agent
+
+GAME = make_game("tic_tac_toe")
+
+
+def test_a_claim_holds_where_the_intervals_meet():
+    claim = Claim(BATTLE, "random", 10, 0.6, 0.5, 0.7)
+    assert claim.holds(Measured(0.75, 0.7, 0.8)) and claim.holds(Measured(0.4, 0.3, 0.5))
+    assert not claim.holds(Measured(0.8, 0.71, 0.9)) and not claim.holds(Measured(0.2, 0.1, 0.49))
+
+
+def test_battles_and_errors_are_measured():
+    found = measure(Claim(BATTLE, "random", 40, 0, 0, 1), GAME, "lookahead:3", seed=3)
+    assert found.low > 0.6 and found.low <= found.value <= found.high
+    whole = measure(Claim(ERRORS, "all", 30, 0, 0, 1), GAME, "random", seed=3)
+    part = measure(Claim(ERRORS, "begin", 30, 0, 0, 1), GAME, "random", seed=3)
+    assert 0 < whole.value < 1 and whole != part
+    assert measure(Claim(ERRORS, "all", 30, 0, 0, 1), GAME, "minimax:9", seed=3).value == 0
+
+
+def test_claims_that_cannot_be_read_are_refused():
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_claims({"claims": [{"kind": BATTLE, "size": 3}]})
+    with pytest.raises(BadInput, match="must be about battle or errors"):
+        Claim("beauty", "random", 10, 0.6, 0.5, 0.7)
+
+
+def test_the_command_finds_a_claim_that_is_not_true(tmp_path, monkeypatch, capsys):
+    """With a shipped agent of which something else is claimed."""
+    name, path = next(iter(shipped_agents().items()))
+    tensors, info = load_agent(path)
+    true = Claim(BATTLE, "random", 20, 0.95, 0.8, 1.0)
+    for claim, status in ((true, 0), (dataclasses.replace(true, value=0.1, low=0.0, high=0.2), 1)):
+        save_agent(tmp_path / f"{name}.safetensors", tensors, {**info, "claims": [dataclasses.asdict(claim)]})
+        monkeypatch.setattr("beamzero.cli.verify.shipped_agents", lambda: {name: tmp_path / f"{name}.safetensors"})
+        monkeypatch.setattr(trained, "shipped_agents", lambda: {name: tmp_path / f"{name}.safetensors"})
+        assert main(["verify-agents", name, "--json"]) == status
+        found = json.loads(capsys.readouterr().out)
+        assert found["holds"] == found["claims"][0]["holds"] == (status == 0)
+    assert main(["verify-agents", "nobody"]) == 2
+    assert "nobody" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", shipped_agents())
+def test_every_shipped_agent_says_how_it_was_made_and_what_it_is_worth(name):
+    path = shipped_agents()[name]
+    _, info = load_agent(path)
+    assert path.stat().st_size < 8e6
+    assert {"command", "seconds", "device", "date"} <= info["made"].keys() and info["made"]["seconds"] > 0
+    claims = read_claims(info)
+    assert claims and all(claim.low <= claim.value <= claim.high for claim in claims)
