@@ -2,6 +2,7 @@
 
     python benchmarks/ship.py add NAME FILE --made "beamzero train ..." --seconds 442 --device "NVIDIA H200" \
         --battle lookahead:3 400 "" --battle alphabeta:depth=7 200 sims=100 --errors 1000 "" --errors 100 seconds=0.2
+    python benchmarks/ship.py note NAME "python benchmarks/...: what came of it"
     python benchmarks/ship.py page
 
 Each --battle is an opponent, a number of games and how the agent searches ("" for one look); each --errors a number of
@@ -53,6 +54,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("page")
+    note = commands.add_parser("note")
+    note.add_argument("name", choices=shipped_agents())
+    note.add_argument("text")
     add = commands.add_parser("add")
     add.add_argument("name")
     add.add_argument("file", type=Path)
@@ -64,6 +68,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.command == "add":
         ship(arguments)
+    if arguments.command == "note":
+        tensors, info = load_agent(FOLDER / f"{arguments.name}.safetensors")
+        info["made"].setdefault("notes", []).append(arguments.text)
+        save_agent(FOLDER / f"{arguments.name}.safetensors", tensors, info)
     PAGE.write_text(page())
 
 
@@ -104,6 +112,7 @@ def page() -> str:
         )
         for claim in read_claims(info):
             parts.append(f"| {claim.text} | {claim.value:.3f} | {claim.low:.3f} to {claim.high:.3f} |\n")
+        parts += [f"\n{note}\n" for note in made.get("notes", ())]
     return "".join(parts)
 
 

@@ -75,7 +75,7 @@ class Slipping:
         search_key, slip_key, move_key = jax.random.split(key, 3)
         found = self.search(game, evaluator, states, search_key)
         slips = jax.random.uniform(slip_key, found.action.shape) < self.slip
-        legal = jax.vmap(game.legal)(states)
+        legal = jax.vmap(game.legal)(states).astype(jnp.float32)
         even = legal / jnp.sum(legal, axis=1, keepdims=True)
         return found._replace(
             action=jnp.where(slips, random_moves(game, states, move_key), found.action),

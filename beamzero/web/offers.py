@@ -77,8 +77,7 @@ class Offers:
     def agents_of(self, name: str) -> tuple[AgentOffer, ...]:
         """The agents of a game, but for those of runs, the weakest first."""
         game = self.game(name)
-        found = sorted(_classics(game), key=lambda offer: offer.level)
-        return (*found, *self._trained(name, game))
+        return tuple(sorted((*_classics(game), *self._trained(name, game)), key=lambda offer: offer.level))
 
     def _trained(self, name: str, game: Game) -> Iterator[AgentOffer]:
         for agent, path in shipped_agents().items():

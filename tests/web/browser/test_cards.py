@@ -17,6 +17,7 @@ from tests.web.browser.driver import (
     play_to_the_end,
     seat_down,
     status,
+    wait_for_ply,
     wait_for_turn,
 )
 
@@ -53,6 +54,7 @@ def test_an_ending_of_bridge_is_played_by_clicks_and_its_hidden_cards_stay_on_th
     assert "tricks" in status(page).inner_text() or "wins" in status(page).inner_text()
     expect(page.get_by_test_id("record-jsonl")).to_be_visible()
     page.get_by_test_id("first").click()
+    wait_for_ply(page, 0)
     expect(page.locator(".playing-card.down")).to_have_count(0)
     assert sorted(json.loads(heard[-1])["now"]["view"]["hands"]["E"]) == sorted(HANDS["E"]), "now they may be seen"
 
