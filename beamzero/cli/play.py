@@ -130,8 +130,8 @@ def default_agent(game: Game, level: str | None = None) -> tuple[str, str]:
     if level is not None:
         raise BadInput(f"only trained agents have levels, and none of {game.name} ships or is in {RUNS}")
     if game.hidden:
-        solvable = type(game).deals is not Game.deals
-        return ("cfr", " (the game is solved)") if solvable else ("clairvoyance", " (it guesses what is hidden)")
+        solved, guessing = ("cfr", " (the game is solved)"), ("clairvoyance", " (it guesses what is hidden)")
+        return solved if game.lists_deals else guessing
     if game.num_chance:
         return "expectiminimax:depth=2", f" (no trained agent for this game ships or is in {RUNS})"
     return f"lookahead:{affordable_depth(game)}", f" (no trained agent for this game ships or is in {RUNS})"

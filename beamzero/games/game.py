@@ -114,6 +114,11 @@ class Game(abc.ABC):
         """Every first state, on the host, and its probability; BadInput where there are too many to list them."""
         raise BadInput(f"{self.name} does not list its deals")
 
+    @property
+    def lists_deals(self) -> bool:
+        """Whether `deals` gives them, so that all of the game can be gone through."""
+        return type(self).deals is not Game.deals
+
     @abc.abstractmethod
     def player(self, state: State) -> Array:
         """int32 []: the side to move, 0 or 1, or CHANCE; meaningless once the game is over."""

@@ -23,7 +23,7 @@ def claim_folder(folder: Path, file: str, terms: Mapping[str, Any], what: str, f
             before = json.loads(path.read_text())
             changed = sorted(key for key in terms if before.get(key) != terms[key] and key not in free)
         except (OSError, ValueError, AttributeError):
-            raise BadInput(f"{path} cannot be read, or is damaged: give another folder") from None
+            raise BadInput(f"{path} is damaged or cannot be read: give another folder") from None
         if changed:
             raise BadInput(f"{folder} holds another {what}, with other {', '.join(changed)}: give another folder")
         return

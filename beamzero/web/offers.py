@@ -192,5 +192,5 @@ def _with_hidden_cards(game: Game) -> Iterator[tuple[str, str, str, int]]:
         with contextlib.suppress(BadInput):
             make_player(text := f"clairvoyance:worlds={worlds}", game)
             yield text, f"Clairvoyance, {worlds} worlds", about.format(worlds), level
-    if type(game).deals is not Game.deals:
+    if game.lists_deals:
         yield "cfr", "Solved", "plays the solution, which nobody beats in the long run", 8

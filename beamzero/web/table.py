@@ -20,25 +20,10 @@ from beamzero.arena.records import Followed, GameRecord, follow, is_chance, move
 from beamzero.errors import BadInput
 from beamzero.games import OPEN, Game, State
 from beamzero.players.analysis import step
+from beamzero.web.clock import Clock
 from beamzero.web.offers import HUMAN
 
 RESIGNED, ON_TIME = "resigned", "time"
-
-
-@dataclasses.dataclass
-class Clock:
-    """Seconds that each side has left. `since` is when the one that runs was started; None where none runs."""
-
-    left: list[float]
-    increment: float
-    past: list[list[float]] = dataclasses.field(default_factory=list)
-    """What was left before each move, for who takes one back."""
-    since: float | None = None
-
-    def now(self, side: int | None, now: float) -> list[float]:
-        """What is left, when `side` is to move."""
-        used = 0.0 if self.since is None else now - self.since
-        return [max(0.0, left - used) if one == side else left for one, left in enumerate(self.left)]
 
 
 @dataclasses.dataclass
@@ -287,14 +272,14 @@ class Table:
         """A position as the page draws it."""
         state = self.look(ply, variation)
         where = {"ply": ply, "variation": list(variation), "last": self._last(ply, variation)}
-        told = describe(self.game, state, self._eye(ply))
+        told = describe(self.game, state, self.eye(ply))
         return where | told | ({} if self.may_choose(state) else {"legal": []})
 
     def may_choose(self, state: State) -> bool:
         """Whether a person may know what can be done in a position: where cards are hidden, only with their own."""
         return not self.secret or self.seats[int(self.game.player(state))] == HUMAN
 
-    def _eye(self, ply: int) -> int:
+    def eye(self, ply: int) -> int:
         """The seat from which a position is seen: the one from which a person chose last, or is to choose."""
         if not self.secret:
             return OPEN

@@ -12,7 +12,7 @@ from rich.console import Console
 from beamzero.arena.openings import draw_openings, usual_plies
 from beamzero.arena.recordfiles import add_records
 from beamzero.arena.records import GameRecord, follow
-from beamzero.cli import main
+from beamzero.cli import main, play
 from beamzero.cli.play import Session, default_agent
 from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game
@@ -69,6 +69,8 @@ def test_a_person_types_a_whole_turn_and_hears_what_is_rolled():
 
 def test_without_a_trained_agent_one_that_knows_dice_plays(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    assert default_agent(GAME)[0] == "td:backgammon,level=full", "it ships"
+    monkeypatch.setattr(play, "shipped_agents", dict)
     assert default_agent(GAME)[0] == "expectiminimax:depth=2"
 
 
@@ -201,7 +203,7 @@ def test_nobody_sees_the_other_hand_by_swapping_or_by_taking_back_the_end():
         session.play(poker.legal_actions(session.state)[0])
     ended = list(session.turns)
     session.obey("undo")
-    assert session.turns == ended and "begin a new game" in shown.getvalue()
+    assert session.turns == ended and "cards that were seen cannot be taken back" in shown.getvalue()
 
 
 def test_points_of_few_games_have_a_finite_interval_within_the_stake(capsys):

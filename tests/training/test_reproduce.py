@@ -47,25 +47,25 @@ def trained(monkeypatch):
 
 
 def test_a_study_that_is_stopped_goes_on_and_gives_the_numbers_of_one_that_was_not(tmp_path, trained, monkeypatch):
-    whole = reproduce(small_study(), tmp_path / "whole", lambda *told: None, SMALL)
-    assert whole.complete and len(whole.results) == 4
+    whole = reproduce(small_study(1), tmp_path / "whole", lambda *told: None, SMALL)
+    assert whole.complete and len(whole.results) == 2
     trained.clear()
 
     clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
     with monkeypatch.context() as patch:
         patch.setattr(module.time, "monotonic", lambda: next(clock, 1e9))
-        part = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL, minutes=1)
-    assert not part.complete and len(part.results) < 4
-    rest = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL)
+        part = reproduce(small_study(1), tmp_path / "part", lambda *told: None, SMALL, minutes=1)
+    assert not part.complete and len(part.results) < 2
+    rest = reproduce(small_study(1), tmp_path / "part", lambda *told: None, SMALL)
     assert rest.complete
     for one, other in zip(whole.results, rest.results, strict=True):
         assert (one.points, one.mean_turns, one.trials) == (other.points, other.mean_turns, other.trials)
-    assert set(trained.values()) <= {1, 2} and len(trained) == 4
+    assert set(trained.values()) <= {1, 2} and len(trained) == 2
     trained.clear()
-    again = reproduce(small_study(), tmp_path / "part", lambda *told: None, SMALL, minutes=1e-9)
+    again = reproduce(small_study(1), tmp_path / "part", lambda *told: None, SMALL, minutes=1e-9)
     assert again == rest and not trained, "nothing is done twice, and what is there is shown however short the time is"
-    more = reproduce(small_study(seeds=3), tmp_path / "part", lambda *told: None, SMALL)
-    assert len(more.results) == 6 and set(trained) == {"E_2-seed_2", "E_4-seed_2"}
+    more = reproduce(small_study(2), tmp_path / "part", lambda *told: None, SMALL)
+    assert len(more.results) == 4 and set(trained) == {"E_2-seed_1", "E_4-seed_1"}
 
 
 def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):

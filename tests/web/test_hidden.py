@@ -32,7 +32,7 @@ def play_on(one, plies, by):
 def dealt_otherwise(one, seed):
     """A table with the same moves, where all that the person cannot see was dealt anew."""
     game = one.game
-    whose = one._eye(one.ply)
+    whose = one.eye(one.ply)
     state = jax.tree.map(jnp.asarray, one.state)
     other = jax.device_get(game.determinize(state, whose, jax.random.key(seed)))
     dealt = "holder" if game is BRIDGE else "cards"
@@ -53,7 +53,7 @@ def test_what_is_told_is_the_same_however_the_unseen_cards_lie(game, side):
         other, first = dealt_otherwise(one, number)
         differed += game.write_position(first) != one.followed.record.start
         assert one.secret and one.position(one.ply) == other.position(one.ply)
-        assert one._eye(one.ply) != OPEN
+        assert one.eye(one.ply) != OPEN
         if side == 0:  # a defender plays two hands, and sees another one in the position before
             told = [json.dumps([table.position(ply) for ply in range(one.ply + 1)]) for table in (one, other)]
             assert told[0] == told[1]
