@@ -2,18 +2,20 @@
 
 import { svg } from "../dom.js";
 import { TALL, WIDE, back, face } from "./deck.js";
+import { Still } from "./still.js";
 
 const WIDTH = 900;
 const HEIGHT = 620;
 const LINE = 34;
 
-export class Poker {
+export class Poker extends Still {
   static shape() {
     return "";
   }
 
   constructor(view, turned, sides) {
-    Object.assign(this, { sides, near: turned ? 1 : 0, width: WIDTH, height: HEIGHT, rows: [], radius: 40 });
+    super();
+    Object.assign(this, { sides, near: turned ? 1 : 0, width: WIDTH, height: HEIGHT, radius: 40 });
     this.table = svg("g", { class: "card-words" });
     const felt = svg("rect", { class: "board-edge", width: WIDTH, height: HEIGHT, rx: 18 });
     this.back = svg("g", { class: "cards" }, felt, this.table);
@@ -51,25 +53,5 @@ export class Poker {
       );
       return [head, ...lines];
     });
-  }
-
-  animate(before, after) {
-    this.paint(after);
-  }
-
-  has() {
-    return false;
-  }
-
-  pieceAt() {
-    return null;
-  }
-
-  ghost() {
-    return null;
-  }
-
-  resolve(place) {
-    return place;
   }
 }
