@@ -16,7 +16,8 @@ from beamzero.arena.plot_study import Curves, draw_study, mean_spread
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
-from beamzero.training.reproduce import Finished, PieceResult, anchor_elos, reproduce
+from beamzero.training.pieces import PieceResult, anchor_elos
+from beamzero.training.reproduce import Finished, reproduce
 from beamzero.training.studies import STUDIES, Study, make_study
 
 _USUAL_SEEDS = ", ".join(f"{usual} for {name}" for name, (_, usual) in STUDIES.items())
@@ -32,6 +33,9 @@ def reproduce_command(
         int | None, typer.Option(min=1, max=1000, help=f"Trainings of each setting; {_USUAL_SEEDS}.")
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="Train for so long at most; the same command goes on.")] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Train so many at once, in processes that share the device.")
+    ] = 1,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of all trainings.")
     ] = None,
@@ -49,7 +53,9 @@ def reproduce_command(
     changes = dict(split_setting(text) for text in set_ or [])
     try:
         with progress_bar(figure) as update:
-            finished = reproduce(study, folder, update, changes, minutes, lambda text: err.print(text, markup=False))
+            finished = reproduce(
+                study, folder, update, changes, minutes, workers, lambda text: err.print(text, markup=False)
+            )
     except KeyboardInterrupt:
         err.print(f"the same command goes on with what is in {folder}", soft_wrap=True, markup=False)
         raise

@@ -13,7 +13,7 @@ from beamzero.arena.plot_study import mean_spread
 from beamzero.cli import main
 from beamzero.errors import BadInput
 from beamzero.runs.metrics import read_metrics
-from beamzero.training import reproduce as module
+from beamzero.training import pieces as module
 from beamzero.training import studies
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.reproduce import reproduce
