@@ -161,7 +161,35 @@ def _seconds(measured: list[dict[str, Any]]) -> Iterator[str]:
         yield from (_row(key, value) for key, value in entry["result"].items())
 
 
-_TABLES = {"battles": _battles, "ratings": _ratings, "scores": _scores, "figures": _seconds}
+def _studies(measured: list[dict[str, Any]]) -> Iterator[str]:
+    """What `beamzero reproduce` says: the opponents, then the groups of trainings with their trials."""
+    for entry in measured:
+        found = entry["result"]
+        for game, ratings in found["anchors"].items():
+            yield _row(f"opponents in {game}", "Elo", "95% interval", "published")
+            yield "|---|---|---|---|"
+            for name, (elo, low, high) in ratings.items():
+                yield _row(
+                    f"`{name}`", f"{elo:.0f}", f"{low:.0f} to {high:.0f}", found["published_anchors"].get(name, "")
+                )
+            yield ""
+        trials = found["groups"][0]["trials"]
+        published = {name: trials[name]["published"] for name in trials}
+        heads = [name if number is None else f"{name} ({number} published)" for name, number in published.items()]
+        yield _row("", "trainings", "Elo at the end", *heads, "turns a game")
+        yield "|---" * (len(heads) + 4) + "|"
+        for group in found["groups"]:
+            low, high = group["interval"]
+            scores = [
+                f"{one['score']:.3f}, {one['interval'][0]:.3f} to {one['interval'][1]:.3f}"
+                for one in group["trials"].values()
+            ]
+            elo = f"{group['elo']:.0f}, {low:.0f} to {high:.0f}"
+            yield _row(group["group"], group["trainings"], elo, *scores, f"{group['mean_turns']:.1f}")
+        yield ""
+
+
+_TABLES = {"battles": _battles, "ratings": _ratings, "scores": _scores, "figures": _seconds, "studies": _studies}
 
 if __name__ == "__main__":
     main()

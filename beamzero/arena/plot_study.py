@@ -38,7 +38,7 @@ def draw_study(path: str | os.PathLike[str], panels: Sequence[Curves], title: st
             axes.set_title(panel.title, fontsize=10)
             axes.set_xlabel("iteration")
             axes.set_xlim(left=0)
-            axes.legend(loc="lower right")
+            axes.legend(loc="lower right", frameon=True, framealpha=1, edgecolor="none")  # anchors pass behind it
         figure.axes[0].set_ylabel("Elo, mean and its 95% interval")
         write_png(figure, Path(path))
 
