@@ -18,7 +18,8 @@ from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
 from beamzero.training.pieces import PieceResult, anchor_elos
 from beamzero.training.reproduce import Finished, reproduce
-from beamzero.training.studies import STUDIES, Study, make_study
+from beamzero.training.studies import STUDIES, make_study
+from beamzero.training.study import Study
 
 _USUAL_SEEDS = ", ".join(f"{usual} for {name}" for name, (_, usual) in STUDIES.items())
 
@@ -44,7 +45,7 @@ def reproduce_command(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Train again what a figure of the PROBS paper or its readme shows, rate it on the way, and draw it.
+    """Train again what a figure of the PROBS paper, its readme or a table of ours shows, rate it on the way, draw it.
 
     Each training is a run of its own in the folder. What was stopped goes on with the same command.
     """

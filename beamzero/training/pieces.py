@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from beamzero.arena.battle import battle
 from beamzero.arena.ladder import rate_players, round_robin
 from beamzero.arena.rating import known_elo
+from beamzero.arena.score import score
+from beamzero.arena.truth import load_truth
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
@@ -28,7 +30,7 @@ from beamzero.training.loop import train
 from beamzero.training.order import Order, make_opponents
 from beamzero.training.report import Report
 from beamzero.training.settings import RunSettings
-from beamzero.training.studies import ITSELF, Piece, Trial
+from beamzero.training.study import ITSELF, SOLVED, Piece, Trial
 
 Ratings = dict[str, list[float | None]]
 """Of each opponent its Elo, and the low and the high end of its interval."""
@@ -170,14 +172,19 @@ def _result(task: Task, watch: Report) -> PieceResult:
 
 
 def _hold(trial: Trial, run: Run, game: Game, seed: int, watch: Report) -> list[float]:
-    """The agent's score in a trial, and its interval."""
+    """What an agent reached in a trial, and its interval."""
     text = f"{run.about['algorithm']}:{quote(str(run.folder))}"
-    one = make_player(f"{text},{trial.search}" if trial.search else text, game)
-    other = make_player(text if trial.opponent == ITSELF else trial.opponent, game)
-    found = battle(
-        game, one, other, trial.games, seed=seed, progress=lambda done, of: watch.phase(trial.title, done, of)
-    )
-    return [found.score, found.interval.low, found.interval.high]
+    agent = make_player(f"{text},{trial.search}" if trial.search else text, game)
+
+    def tell(done: int, total: int) -> None:
+        watch.phase(trial.title, done, total)
+
+    if trial.opponent == SOLVED:
+        errors = score(load_truth(game, trial.games), agent, seed, tell).all
+        return [errors.rate, *errors.interval]
+    opponent = make_player(text if trial.opponent == ITSELF else trial.opponent, game)
+    played = battle(game, agent, opponent, trial.games, seed=seed, progress=tell)
+    return [played.score, *played.interval]
 
 
 def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[Point]:

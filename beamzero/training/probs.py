@@ -22,10 +22,10 @@ from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fi
 from beamzero.training.laps import Laps
 from beamzero.training.replay import remember, remember_with_rolls, some_games
 from beamzero.training.report import Phase
-from beamzero.training.schedule import cosine, share_done
+from beamzero.training.schedule import cosine, evenly, share_done
 from beamzero.training.selfplay import SelfPlay, self_play
 from beamzero.training.settings import ProbsSettings
-from beamzero.training.targets import search_all
+from beamzero.training.targets import mix_in_q, search_all
 
 
 class ProbsState(NamedTuple):
@@ -90,6 +90,7 @@ class Probs:
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)
+        expand = evenly(share, settings.expand_first or settings.expand, settings.expand)
         slow_down = cosine(share, settings.final_learning_rate)
         clock = Laps()
 
@@ -101,6 +102,9 @@ class Probs:
         report("fitting V", 0, 1)
         memory = remember_with_rolls(self._capacity(settings.games, rolls=True), games)
         states = int(memory.size)
+        if settings.q_value:
+            outcome = mix_in_q(self.game, self.evaluator(state), memory, jnp.float32(settings.q_value))
+            memory = memory._replace(outcome=outcome)
         value, value_loss = self._fit(
             ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
             state.value, ValueRows(memory.states, memory.outcome), memory.size,
@@ -115,7 +119,7 @@ class Probs:
             part = remember(self._capacity(self._q_step), some_games(games, first, self._q_step))
             size = int(part.size)
             rows, asked = search_all(
-                self.game, self._search, self._search_batch, self.evaluator(state), part,
+                self.game, self._search, expand, self._search_batch, self.evaluator(state), part,
                 functools.partial(self._searching, report, size),
             )  # fmt: skip
             clock.lap("search")

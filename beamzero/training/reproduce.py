@@ -19,7 +19,7 @@ from beamzero.runs.run import only_one
 from beamzero.training.config import find_recipe, make_settings, settle
 from beamzero.training.pieces import PieceResult, Ratings, Task, do_piece, rate_opponents
 from beamzero.training.settings import RunSettings
-from beamzero.training.studies import Piece, Study
+from beamzero.training.study import Piece, Study
 from beamzero.training.workers import Job, Told, do_jobs, share_device
 
 

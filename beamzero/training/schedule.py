@@ -10,6 +10,11 @@ def share_done(iteration: int, iterations: int) -> float:
     return min(iteration / max(iterations - 1, 1), 1.0)
 
 
+def evenly(share: float, first: int, last: int) -> int:
+    """A whole number on the straight way from `first` to `last`."""
+    return round(first + (last - first) * share)
+
+
 def cosine(share: float, final: float) -> float:
     """From 1 where nothing is done down to `final` where all is, along half a cosine."""
     return final + (1 - final) * (1 + math.cos(math.pi * share)) / 2

@@ -111,12 +111,17 @@ class ProbsSettings(RunSettings):
 
     expand: int = 10
     """E: nodes that the beam search expands."""
+    expand_first: int = 0
+    """E of the first iteration, if it is to grow evenly to `expand` in the last; 0: it is `expand` throughout."""
     depth: int = 99
     """M: depth limit of the beam search, as in the paper: leaves lie up to M + 1 plies down."""
     strict_depth: bool = False
     """Let no leaf lie deeper than `depth` plies."""
     search_batch: int = 0
     """Beam searches that run side by side; more needs more memory. 0 chooses by the device, once for a run."""
+
+    q_value: float = 0.0
+    """Share of what Q says of the best move in what V learns of a state, the rest being the outcome of the game."""
 
     value_net: str = "mlp:width=128,depth=3"
     """The net V, such as mlp:width=256,depth=3."""
@@ -146,6 +151,8 @@ class ProbsSettings(RunSettings):
         "noise": (0.0, 1.0),
         "noise_alpha": (1e-3, 1e3),
         "expand": (1, MOST_EXPANSIONS),
+        "expand_first": (0, MOST_EXPANSIONS),
+        "q_value": (0.0, 1.0),
         "depth": (1, 10**6),
         "search_batch": (0, 10**6),
         "value_learning_rate": (1e-9, 1.0),
@@ -160,6 +167,8 @@ class ProbsSettings(RunSettings):
         super().__post_init__()
         if self.q_games > self.games:
             raise BadInput(f"q_games is {self.q_games}, but must be at most games, {self.games}")
+        if self.expand_first > self.expand:
+            raise BadInput(f"expand_first is {self.expand_first}, but must be at most expand, {self.expand}")
         teaching = self.q_games or self.games
         if self.q_games_per_step and teaching % self.q_games_per_step:
             raise BadInput(

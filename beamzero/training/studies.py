@@ -1,78 +1,13 @@
-"""The trainings behind published figures, each a list of pieces that can be done one at a time."""
+"""The trainings behind published figures, and behind our own tables of what helps."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from beamzero.spec import unknown
-
-ITSELF = "itself"
-"""In place of an opponent: the same agent with one look."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Piece:
-    """One training."""
-
-    recipe: str
-    labels: Mapping[str, str]
-    """In what it differs from other pieces of its study, the seed aside."""
-    changes: Mapping[str, Any]
-    """Settings that are not the recipe's."""
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Its folder, such as net_small-E_10-M_2-seed_0."""
-        words = [f"{key}_{value}" for key, value in {**self.labels, "seed": self.seed}.items()]
-        return "-".join(words).replace(" ", "_")
-
-
-@dataclasses.dataclass(frozen=True)
-class Panel:
-    """One picture of a figure: a line for each value of the label `by`, over all pieces that have it; one for none."""
-
-    title: str
-    by: str | None = None
-    where: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    """By label: the values that a piece must have one of to be shown."""
-
-    def shows(self, piece: Piece) -> bool:
-        return all(piece.labels[label] in values for label, values in self.where.items())
-
-
-@dataclasses.dataclass(frozen=True)
-class Trial:
-    """A battle of every agent once it is trained."""
-
-    opponent: str
-    games: int
-    search: str = ""
-    """Options with which the agent plays; it has one look without any."""
-    published: float | None = None
-    """The score that was published."""
-
-    @property
-    def title(self) -> str:
-        return f"{self.search or 'one look'} against {self.opponent}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Study:
-    """The pieces of a figure, how it is drawn, and what was published of it."""
-
-    name: str
-    about: str
-    pieces: tuple[Piece, ...]
-    panels: tuple[Panel, ...]
-    trials: tuple[Trial, ...] = ()
-    anchors: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """Elo that was published for the opponents of the ratings."""
-    turns: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """By recipe: how many turns games had on average, as published."""
+from beamzero.training.study import ITSELF, Panel, Piece, Study, Trial
+from beamzero.training.tuning import tune_alphazero, tune_probs
 
 
 def _figure_1(seeds: int) -> Study:
@@ -142,6 +77,8 @@ STUDIES: dict[str, tuple[Callable[[int], Study], int]] = {
     "probs-fig1": (_figure_1, 3),
     "probs-fig2": (_figure_2, 1),
     "probs-chess6x6": (_chess6x6, 1),
+    "probs-tuning": (tune_probs, 3),
+    "alphazero-tuning": (tune_alphazero, 2),
 }
 """What makes each study, and with how many seeds unless someone says otherwise."""
 

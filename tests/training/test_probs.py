@@ -172,6 +172,16 @@ def test_passes_drops_capacity_depth_and_greedy_play_have_their_effect():
     assert not same_bits(changed(symmetry=False)[0], state)
 
 
+def test_searches_grow_over_a_run():
+    algorithm = Probs(GAME, settings(expand=9, expand_first=1, iterations=3, games=4))
+    state = algorithm.init(jax.random.key(0))
+    asked = []
+    for iteration in range(3):
+        _, record = iterate(algorithm, state, iteration)
+        asked.append(record["evaluations"] / record["searched"])
+    assert asked[0] < 10 < asked[1] < asked[2], "the root alone, then five nodes, then nine"
+
+
 @pytest.mark.parametrize("net", ["value", "q"])
 def test_a_loss_that_is_no_number_stops_the_run(net):
     algorithm = Probs(GAME, settings())
@@ -200,7 +210,14 @@ class CountAfter(Report):
 def test_nothing_compiles_after_the_first_iteration(tmp_path):
     report = CountAfter()
     # Sizes that no other test has, so that the first iteration has something to compile.
-    changes = {"rate_every": 1, "games": 11, "rate_games": 14, "q_games_per_step": 11}
+    changes = {
+        "rate_every": 1,
+        "games": 11,
+        "rate_games": 14,
+        "q_games_per_step": 11,
+        "expand_first": 1,
+        "q_value": 0.2,
+    }
     run_toy(tmp_path / "run", report, iterations=5, **changes)
     report.later.__exit__()
     assert report.first.number > 5

@@ -5,19 +5,24 @@ from __future__ import annotations
 import collections
 import csv
 import json
+import re
 
+import jax
 import numpy as np
 import pytest
 
 from beamzero.arena.plot_study import mean_spread
 from beamzero.cli import main
 from beamzero.errors import BadInput
+from beamzero.games import make_game
 from beamzero.runs.metrics import read_metrics
 from beamzero.training import pieces as module
 from beamzero.training import studies
+from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.reproduce import reproduce
-from beamzero.training.studies import ITSELF, STUDIES, Panel, Piece, Study, Trial, make_study
+from beamzero.training.studies import STUDIES, make_study
+from beamzero.training.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
 
 SMALL = {
     "iterations": 2, "games": 8, "rate_every": 1, "rate_games": 4, "anchor_games": 4, "checkpoint_every": 1,
@@ -28,7 +33,7 @@ SMALL = {
 def small_study(seeds: int = 2) -> Study:
     recipe = "tic_tac_toe_compare_probs"
     pieces = [Piece(recipe, {"E": e}, {"expand": int(e)}, seed) for seed in range(seeds) for e in "24"]
-    trials = (Trial("random", 4, published=0.9), Trial(ITSELF, 4, search="expand=3"))
+    trials = (Trial("random", 4, published=0.9), Trial(ITSELF, 4, search="expand=3"), Trial(SOLVED, 5))
     return Study("small", "a small one", tuple(pieces), (Panel("by E", "E"),), trials, anchors={"random": 1000})
 
 
@@ -138,7 +143,11 @@ def test_every_piece_of_a_study_is_a_run_that_can_be(name):
     for piece in study.pieces:
         recipe = find_recipe(piece.recipe)
         settings = make_settings(recipe, piece.changes)
-        assert settings.rate_every and settings.iterations == recipe.settings["iterations"]
+        assert settings.rate_every and settings.iterations == {**recipe.settings, **piece.changes}["iterations"]
+        assert re.fullmatch(r"[\w.-]+", piece.name), "any file system takes it"
+        if piece.seed == 0:
+            algorithm = ALGORITHMS[recipe.algorithm].algorithm(make_game(recipe.game), settings)
+            jax.eval_shape(algorithm.init, jax.random.key(0))
     assert all(any(panel.shows(piece) for piece in study.pieces) for panel in study.panels)
     assert set(study.turns) <= {piece.recipe for piece in study.pieces}
 

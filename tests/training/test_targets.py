@@ -1,4 +1,4 @@
-"""The targets of Q are what a beam search from each state says."""
+"""The targets of Q are what a beam search from each state says; those of V are outcomes, with a share of Q."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from beamzero.games import make_game
+from beamzero.games.chance import chance_is_next
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
-from beamzero.training.replay import Memory, remember
+from beamzero.training.replay import Memory, remember, remember_with_rolls
 from beamzero.training.selfplay import SelfPlay, self_play
-from beamzero.training.targets import search_all
+from beamzero.training.targets import mix_in_q, search_all
 
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
 OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots
@@ -54,7 +55,7 @@ def test_every_real_row_is_searched_and_nothing_else(game, batch):
     assert 20 < count <= 90 and (batch == 1 or count % batch), "the last batch has rows to spare"
     assert count < 90 or game == OTHELLO, "and so has the memory"
     told: list[int] = []
-    rows, evaluations = search_all(game, SEARCH, batch, evaluator(game), memory, told.append)
+    rows, evaluations = search_all(game, SEARCH, SEARCH.expand, batch, evaluator(game), memory, told.append)
     rows, states = jax.device_get((rows, memory.states))
     asked = 0
     for row in range(count):
@@ -72,5 +73,35 @@ def test_every_real_row_is_searched_and_nothing_else(game, batch):
 
 def test_an_empty_memory_has_nothing_to_search():
     memory = memory_of(SMALL)._replace(size=jnp.int32(0))
-    rows, evaluations = search_all(SMALL, BeamSearch(3), 8, evaluator(SMALL), memory, lambda done: None)
+    rows, evaluations = search_all(SMALL, BeamSearch(3), 3, 8, evaluator(SMALL), memory, lambda done: None)
     assert evaluations == 0 and not jnp.isfinite(rows.values).any()
+
+
+def test_a_search_that_is_stopped_after_some_expansions_is_one_of_so_many():
+    memory = memory_of(SMALL)
+    stopped, _ = search_all(SMALL, SEARCH, 3, 32, evaluator(SMALL), memory, lambda done: None)
+    smaller, _ = search_all(SMALL, BeamSearch(3, depth=2), 3, 32, evaluator(SMALL), memory, lambda done: None)
+    np.testing.assert_array_equal(stopped.values, smaller.values)
+    whole, _ = search_all(SMALL, SEARCH, 99, 32, evaluator(SMALL), memory, lambda done: None)
+    assert (whole.values != stopped.values).any(), "and it never goes beyond its own limit"
+
+
+@pytest.mark.parametrize("game", [SMALL, make_game("backgammon")])
+def test_a_share_of_what_v_learns_is_what_q_says_of_the_best_move(game):
+    games = self_play(game, SelfPlay(5, 20, 1.0, 0.25, 0), evaluator(game), jax.random.key(0))
+    memory = remember_with_rolls(150, games)
+    count = int(memory.size)
+    assert 20 < count < 150
+    mixed = np.asarray(mix_in_q(game, evaluator(game), memory, jnp.float32(0.25)))
+    scores = np.asarray(evaluator(game).scores(memory.states))
+    legal = np.asarray(jax.vmap(game.legal)(memory.states))
+    outcome = np.asarray(memory.outcome)
+    rolls = np.zeros(150, bool)
+    if game.num_chance:
+        rolls |= np.asarray(jax.vmap(functools.partial(chance_is_next, game))(memory.states))
+    for row in range(count):
+        best = np.clip(np.max(scores[row][legal[row]], initial=-1), -1, 1)
+        expected = outcome[row] if rolls[row] else 0.75 * outcome[row] + 0.25 * best
+        assert mixed[row] == pytest.approx(expected, abs=1e-5)
+    assert rolls[:count].any() == bool(game.num_chance) and not rolls[:count].all()
+    np.testing.assert_array_equal(mixed[count:], outcome[count:])

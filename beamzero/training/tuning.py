@@ -1,0 +1,93 @@
+"""What helps: one setting changed at a time, in trainings of Connect Four that cost about the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from beamzero.training.study import SOLVED, Panel, Piece, Study, Trial
+
+Variants = Mapping[str, Mapping[str, Any]]
+"""By what is changed, in words: the settings."""
+
+PROBS: Variants = {
+    "nothing": {},
+    "temperature 0.3": {"temperature": 0.3},
+    "temperature 0.1": {"temperature": 0.1},
+    "noise 0.1": {"noise": 0.1},
+    "noise 0": {"noise": 0.0},
+    "mirror images": {"symmetry": True},
+    "rates fall to 0.05": {"final_learning_rate": 0.05},
+    "rates 0.001": {"value_learning_rate": 0.001, "q_learning_rate": 0.001},
+    "batches of 512": {"value_batch_size": 512, "q_batch_size": 512},
+    "two passes": {"value_passes": 2, "q_passes": 2},
+    "200 x 500 games": {"iterations": 200, "games": 500, "rate_every": 50},
+    "50 x 2000 games": {"iterations": 50, "games": 2000, "rate_every": 12},
+    "a quarter of Q in V": {"q_value": 0.25},
+    "half of Q in V": {"q_value": 0.5},
+    "E 30": {"expand": 30},
+    "E 100": {"expand": 100},
+    "E from 4 to 30": {"expand": 30, "expand_first": 4},
+    "M 3": {"depth": 3},
+    "E 8 and M 2 strict": {"expand": 8, "depth": 2, "strict_depth": True},
+    "small V": {"value_net": "conv:channels=8-16,dense=32"},
+    "three padded layers": {"value_net": "conv:channels=48-48-48,dense=96,padding=same",
+                            "q_net": "conv:channels=48-48-48,dense=96,padding=same"},
+    "residual nets": {"value_net": "resnet:channels=32,blocks=3,dense=96",
+                      "q_net": "resnet:channels=32,blocks=3,dense=96"},
+}  # fmt: skip
+
+ALPHAZERO: Variants = {
+    "nothing": {},
+    "no noise": {"noise": 0.0},
+    "noise 0.1": {"noise": 0.1},
+    "c 1.25": {"c": 1.25},
+    "c 5": {"c": 5.0},
+    "all moves drawn": {"sampled_moves": 0},
+    "no random moves first": {"random_plies": 0},
+    "12 random moves first": {"random_plies": 12},
+    "the outcome alone": {"search_value": 0.0},
+    "the search alone": {"search_value": 1.0},
+    "window of 100 thousand": {"window": 100_000},
+    "window of 2 million": {"window": 2_000_000},
+    "no mirror images": {"symmetry": False},
+    "rates do not fall": {"final_learning_rate": 1.0},
+    "rate 0.005": {"learning_rate": 0.005},
+    "16 sims and twice the games": {"sims": 16, "games": 4096},
+    "64 sims and half the games": {"sims": 64, "games": 1024},
+    "gumbel": {"search": "gumbel"},
+    "twice the batches": {"batches": 300},
+    "residual net": {"net": "resnet:channels=64,blocks=2,dense=128"},
+}  # fmt: skip
+
+_SHOWN = 4
+"""Lines in the picture, which could not be told apart if they were all."""
+
+
+def tune_probs(seeds: int) -> Study:
+    settings = {"expand": 10, "rate_every": 25, "rate_games": 100, "checkpoint_every": 100}
+    about = "Connect Four by PROBS, the paper's larger nets, E 10: one setting changed at a time"
+    return _tuning("probs-tuning", about, "connect_four_paper_large", settings, PROBS, seeds)
+
+
+def tune_alphazero(seeds: int) -> Study:
+    settings = {
+        "iterations": 60, "games": 2048, "sims": 32, "window": 500_000, "batches": 150, "batch_size": 2048,
+        "rate_every": 20, "rate_games": 100, "checkpoint_every": 60,
+    }  # fmt: skip
+    about = "Connect Four by AlphaZero, 60 x 2048 games with 32 simulations: one setting changed at a time"
+    return _tuning("alphazero-tuning", about, "connect_four_alphazero_strong", settings, ALPHAZERO, seeds)
+
+
+def _tuning(name: str, about: str, recipe: str, settings: Mapping[str, Any], variants: Variants, seeds: int) -> Study:
+    return Study(
+        name=name,
+        about=about,
+        pieces=tuple(
+            Piece(recipe, {"change": words}, {**settings, **changes}, seed)
+            for seed in range(seeds)
+            for words, changes in variants.items()
+        ),
+        panels=(Panel("by what is changed", "change", {"change": tuple(variants)[:_SHOWN]}),),
+        trials=(Trial("lookahead:3", 400), Trial(SOLVED, 500)),
+    )

@@ -1,0 +1,94 @@
+"""What a training time buys: the strength of one run's agent at several moments.
+
+    python benchmarks/budget.py train kalah kalah_alphazero_quick --marks 30 60 120 300 600 --out runs/budget/kalah
+    python benchmarks/budget.py measure runs/budget/kalah --against alphabeta:depth=5 --search sims=100 --json
+
+`train` goes on with the run up to each mark, in seconds of training, and writes the agent of that moment; it can run on
+another machine than `measure`, which lets each of them play one opponent with one look and with a search. A run whose
+recipe is done before a mark has no agent for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from beamzero.arena.battle import battle
+from beamzero.games import make_game
+from beamzero.players import make_player
+from beamzero.runs.agentfile import load_agent
+from beamzero.runs.files import write_atomically
+from beamzero.runs.metrics import read_metrics
+
+FILE = "budget.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    training = commands.add_parser("train")
+    training.add_argument("game")
+    training.add_argument("recipe")
+    training.add_argument("--marks", type=float, nargs="+", default=[30, 60, 120, 300, 600])
+    training.add_argument("--out", type=Path, required=True)
+    measuring = commands.add_parser("measure")
+    measuring.add_argument("folder", type=Path)
+    measuring.add_argument("--against", required=True)
+    measuring.add_argument("--search", default="sims=100")
+    measuring.add_argument("--games", type=int, default=200)
+    measuring.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.command == "train":
+        train(arguments)
+    else:
+        measure(arguments)
+
+
+def train(arguments: argparse.Namespace) -> None:
+    """Train up to each mark, and write the agent of that moment."""
+    run, folder = arguments.out / "run", arguments.out
+    folder.mkdir(parents=True, exist_ok=True)
+    moments: list[dict[str, float | str]] = []
+    for mark in sorted(arguments.marks):
+        before = read_metrics(run)[-1]["total_seconds"] if moments else 0.0
+        words = ["--resume"] if moments else ["--recipe", arguments.recipe]
+        minutes = str(max(0.01, (mark - before) / 60))
+        _beamzero("train", arguments.game, "--run", str(run), "--minutes", minutes, *words)
+        last = read_metrics(run)[-1]
+        if moments and last["iteration"] == moments[-1]["iteration"]:
+            break
+        name = f"agent-{mark:g}.safetensors"
+        _beamzero("export", str(run), str(folder / name))
+        moments.append({"agent": name, "seconds": last["total_seconds"], "iteration": last["iteration"]})
+    about = json.loads((run / "run.json").read_text())
+    record = {"game": arguments.game, "recipe": arguments.recipe, "device": about["device"], "moments": moments}
+    write_atomically(folder / FILE, json.dumps(record, indent=1) + "\n")
+
+
+def _beamzero(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "beamzero", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """The score of the agent of each moment, with one look and with a search."""
+    record = json.loads((arguments.folder / FILE).read_text())
+    game = make_game(record["game"])
+    opponent = make_player(arguments.against, game)
+    for moment in record["moments"]:
+        path = arguments.folder / moment["agent"]
+        kind = load_agent(path)[1]["algorithm"]
+        for title, options in (("one_look", ""), ("search", f",{arguments.search}")):
+            found = battle(game, make_player(f"{kind}:{path}{options}", game), opponent, arguments.games, seed=0)
+            moment[title] = {"score": found.score, "interval": [found.interval.low, found.interval.high]}
+        if not arguments.json:
+            scores = [f"{moment[title]['score']:.3f}" for title in ("one_look", "search")]
+            print(f"{moment['seconds']:.0f} s, {moment['iteration']} iterations: {', '.join(scores)}", flush=True)
+    if arguments.json:
+        print(json.dumps({**record, "against": arguments.against, "search": arguments.search}))
+
+
+if __name__ == "__main__":
+    main()
