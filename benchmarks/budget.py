@@ -4,8 +4,8 @@
     python benchmarks/budget.py measure runs/budget/kalah --against alphabeta:depth=5 --search sims=100 --json
 
 `train` goes on with the run up to each mark, in seconds of training, and writes the agent of that moment; it can run on
-another machine than `measure`, which lets each of them play one opponent with one look and with a search. A run whose
-recipe is done before a mark has no agent for it.
+another machine than `measure`, which lets each of them play one opponent with one look and with a search. A mark
+that is passed on the way to the one before, or that comes after the recipe is done, has no agent.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from beamzero.arena.battle import battle
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.files import write_atomically
 from beamzero.runs.metrics import read_metrics
+from beamzero.spec import quote
+from beamzero.training.config import find_recipe
 
 FILE = "budget.json"
 
@@ -50,16 +54,21 @@ def main() -> None:
 def train(arguments: argparse.Namespace) -> None:
     """Train up to each mark, and write the agent of that moment."""
     run, folder = arguments.out / "run", arguments.out
+    if run.exists():
+        sys.exit(f"{run} is there already: give another folder")
     folder.mkdir(parents=True, exist_ok=True)
     moments: list[dict[str, float | str]] = []
+    before, done = 0.0, 0
     for mark in sorted(arguments.marks):
-        before = read_metrics(run)[-1]["total_seconds"] if moments else 0.0
-        words = ["--resume"] if moments else ["--recipe", arguments.recipe]
-        minutes = str(max(0.01, (mark - before) / 60))
-        _beamzero("train", arguments.game, "--run", str(run), "--minutes", minutes, *words)
-        last = read_metrics(run)[-1]
-        if moments and last["iteration"] == moments[-1]["iteration"]:
-            break
+        if before >= mark or done == find_recipe(arguments.recipe).settings["iterations"]:
+            continue
+        words = ["--resume"] if run.exists() else ["--recipe", arguments.recipe]
+        _beamzero("train", arguments.game, "--run", str(run), "--minutes", str((mark - before) / 60), *words)
+        records = read_metrics(run)
+        if not records:
+            continue  # the time was not enough for one iteration
+        last = records[-1]
+        before, done = last["total_seconds"], last["iteration"]
         name = f"agent-{mark:g}.safetensors"
         _beamzero("export", str(run), str(folder / name))
         moments.append({"agent": name, "seconds": last["total_seconds"], "iteration": last["iteration"]})
@@ -81,7 +90,9 @@ def measure(arguments: argparse.Namespace) -> None:
         path = arguments.folder / moment["agent"]
         kind = load_agent(path)[1]["algorithm"]
         for title, options in (("one_look", ""), ("search", f",{arguments.search}")):
-            found = battle(game, make_player(f"{kind}:{path}{options}", game), opponent, arguments.games, seed=0)
+            found = battle(
+                game, make_player(f"{kind}:{quote(str(path))}{options}", game), opponent, arguments.games, seed=0
+            )
             moment[title] = {"score": found.score, "interval": [found.interval.low, found.interval.high]}
         if not arguments.json:
             scores = [f"{moment[title]['score']:.3f}" for title in ("one_look", "search")]

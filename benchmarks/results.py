@@ -124,18 +124,20 @@ def _battles(measured: list[dict[str, Any]]) -> Iterator[str]:
         yield _row(title, f"{found['score']:.3f}", f"{low:.3f} to {high:.3f}", tally, opened)
 
 
+def _elo(elo: float | None, low: float | None, high: float | None) -> tuple[str, str]:
+    """A rating and its interval; of one that won or lost every game only a bound is known."""
+    if elo is None:
+        return "", f"{low:.0f} or more" if low is not None else f"at most {high:.0f}" if high is not None else ""
+    return f"{elo:.0f}", f"{low:.0f} to {high:.0f}"
+
+
 def _ratings(measured: list[dict[str, Any]]) -> Iterator[str]:
     for entry in measured:
         yield _row(entry["result"]["game"], "Elo", "95% interval", "score", "games")
         yield "|---|---|---|---|---|"
         for found in entry["result"]["ratings"]:
-            elo, low, high = (None if found[part] is None else round(found[part]) for part in ("elo", "low", "high"))
-            interval = (
-                f"{low} to {high}" if elo is not None else f"{low} or more" if high is None else f"at most {high}"
-            )
-            yield _row(
-                f"`{found['agent']}`", "" if elo is None else elo, interval, f"{found['score']:.3f}", found["games"]
-            )
+            elo = _elo(found["elo"], found["low"], found["high"])
+            yield _row(f"`{found['agent']}`", *elo, f"{found['score']:.3f}", found["games"])
         yield ""
 
 
@@ -168,24 +170,22 @@ def _studies(measured: list[dict[str, Any]]) -> Iterator[str]:
         for game, ratings in found["anchors"].items():
             yield _row(f"opponents in {game}", "Elo", "95% interval", "published")
             yield "|---|---|---|---|"
-            for name, (elo, low, high) in ratings.items():
-                yield _row(
-                    f"`{name}`", f"{elo:.0f}", f"{low:.0f} to {high:.0f}", found["published_anchors"].get(name, "")
-                )
+            for name, rating in ratings.items():
+                yield _row(f"`{name}`", *_elo(*rating), found["published_anchors"].get(name, ""))
             yield ""
-        trials = found["groups"][0]["trials"]
-        published = {name: trials[name]["published"] for name in trials}
-        heads = [name if number is None else f"{name} ({number} published)" for name, number in published.items()]
+        heads = []
+        for name, trial in found["groups"][0]["trials"].items():
+            published = "" if trial["published"] is None else f" ({trial['published']} published)"
+            heads.append(f"{trial['measures']}, {name}{published}")
         yield _row("", "trainings", "Elo at the end", *heads, "turns a game")
         yield "|---" * (len(heads) + 4) + "|"
         for group in found["groups"]:
-            low, high = group["interval"]
             scores = [
-                f"{one['score']:.3f}, {one['interval'][0]:.3f} to {one['interval'][1]:.3f}"
+                f"{one['value']:.3f}, {one['interval'][0]:.3f} to {one['interval'][1]:.3f}"
                 for one in group["trials"].values()
             ]
-            elo = f"{group['elo']:.0f}, {low:.0f} to {high:.0f}"
-            yield _row(group["group"], group["trainings"], elo, *scores, f"{group['mean_turns']:.1f}")
+            elo, interval = _elo(group["elo"], *group["interval"])
+            yield _row(group["group"], group["trainings"], f"{elo}, {interval}", *scores, f"{group['mean_turns']:.1f}")
         yield ""
 
 

@@ -103,7 +103,8 @@ def _groups(study: Study, finished: Finished) -> list[tuple[str, list[PieceResul
     """
     results = finished.results
     shown = [one for one in results if any(panel.shows(one.piece) for panel in study.panels)]
-    found = [("all", shown)] if len({find_recipe(one.piece.recipe).game for one in shown}) == 1 else []
+    same_game = len({find_recipe(one.piece.recipe).game for one in shown}) == 1
+    found = [("all", shown)] if study.alike and same_game else []
     for key in dict.fromkeys(key for one in results for key in one.piece.labels):
         values = dict.fromkeys(one.piece.labels[key] for one in results)
         for value in values if len(values) > 1 else ():
@@ -122,7 +123,8 @@ def _group_json(study: Study, title: str, own: Sequence[PieceResult]) -> dict[st
             spread = float(mean_spread(scores[:, None])[0])
             low, high = max(0.0, scores.mean() - spread), min(1.0, scores.mean() + spread)
         trials[trial.title] = {
-            "score": float(scores.mean()), "interval": [float(low), float(high)], "published": trial.published,
+            "measures": trial.measures, "value": float(scores.mean()), "interval": [float(low), float(high)],
+            "published": trial.published,
         }  # fmt: skip
     spread = float(mean_spread(elo[:, None])[0])
     interval = [elo.mean() - spread, elo.mean() + spread] if len(own) > 1 else own[0].points[-1][2:4]
@@ -158,10 +160,10 @@ def _show(study: Study, finished: Finished) -> None:
     out.print(table)
     for trial in study.trials:
         title = trial.title if trial.published is None else f"{trial.title} ({trial.published:g} published)"
-        table = Table("", "score", "95% interval", title=title, box=None, header_style="bold")
+        table = Table("", trial.measures, "95% interval", title=title, box=None, header_style="bold")
         for group in found:
-            score, (low, high) = group["trials"][trial.title]["score"], group["trials"][trial.title]["interval"]
-            table.add_row(group["group"], f"{score:.3f}", f"{low:.3f} to {high:.3f}")
+            value, (low, high) = group["trials"][trial.title]["value"], group["trials"][trial.title]["interval"]
+            table.add_row(group["group"], f"{value:.3f}", f"{low:.3f} to {high:.3f}")
         out.print(table)
     for recipe, turns in study.turns.items():
         out.print(f"published for {recipe}: {turns:g} turns a game", style="dim", markup=False)

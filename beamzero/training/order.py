@@ -58,11 +58,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     if order.recipe is not None and make_game(order.recipe.game) != game:
         raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
     settings = settle(make_settings(order.recipe, order.changes, name), game)
-    algorithm = ALGORITHMS[name].algorithm(game, settings)
-    fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
-    make_opponents(settings, game)
-    make_rungs(settings, game)
-    _check_memory(algorithm)
+    algorithm, fresh = check_settings(name, settings, game)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
         load_start(order.start_from, name, algorithm, fresh, QUIET)
@@ -78,6 +74,16 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
         "device": jax.devices()[0].device_kind,
     }
     return Run.create(order.folder, about), algorithm, seed
+
+
+def check_settings(name: str, settings: RunSettings, game: Game) -> tuple[Algorithm, Any]:
+    """The algorithm called `name` and the shapes of its first state; BadInput where it cannot run so."""
+    algorithm = ALGORITHMS[name].algorithm(game, settings)
+    fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
+    make_opponents(settings, game)
+    make_rungs(settings, game)
+    _check_memory(algorithm)
+    return algorithm, fresh
 
 
 def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:

@@ -17,6 +17,7 @@ from beamzero.games import make_game
 from beamzero.runs.claim import claim_folder
 from beamzero.runs.run import only_one
 from beamzero.training.config import find_recipe, make_settings, settle
+from beamzero.training.order import check_settings
 from beamzero.training.pieces import PieceResult, Ratings, Task, do_piece, rate_opponents
 from beamzero.training.settings import RunSettings
 from beamzero.training.study import Piece, Study
@@ -48,11 +49,13 @@ def reproduce(
     changes = changes or {}
     if minutes is not None and not minutes > 0:
         raise BadInput(f"minutes is {minutes}, but must be more than 0")
+    workers = min(workers, len(study.pieces))
     if workers > 1:
         share_device(workers)
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     tasks = [  # what is wrong is found before all else
-        Task(piece, folder, _settings(study, piece, changes), changes, study.trials, deadline) for piece in study.pieces
+        Task(piece, folder.absolute(), _settings(study, piece, changes), changes, study.trials, deadline)
+        for piece in study.pieces
     ]
     terms = {"study": study.name, "pieces": [piece.name for piece in study.pieces], "changes": dict(changes)}
     claim_folder(folder, "study.json", terms, "study", free=("pieces",))
@@ -80,4 +83,6 @@ def _settings(study: Study, piece: Piece, changes: Mapping[str, Any]) -> RunSett
     settings = settle(make_settings(recipe, {**piece.changes, **changes}), make_game(recipe.game))
     if not settings.rate_every:
         raise BadInput(f"rate_every is 0, but {study.name} draws ratings: it must be 1 or more")
+    if piece.seed == study.pieces[0].seed:
+        check_settings(recipe.algorithm, settings, make_game(recipe.game))
     return settings

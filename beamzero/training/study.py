@@ -58,7 +58,12 @@ class Trial:
     @property
     def title(self) -> str:
         how = self.search or "one look"
-        return f"errors of {how}" if self.opponent == SOLVED else f"{how} against {self.opponent}"
+        return f"{how} in {SOLVED}" if self.opponent == SOLVED else f"{how} against {self.opponent}"
+
+    @property
+    def measures(self) -> str:
+        """What its number is."""
+        return "errors" if self.opponent == SOLVED else "score"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,5 +77,7 @@ class Study:
     trials: tuple[Trial, ...] = ()
     anchors: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Elo that was published for the opponents of the ratings."""
+    alike: bool = True
+    """Whether the pieces that are shown are alike enough for a mean over all of them."""
     turns: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """By recipe: how many turns games had on average, as published."""

@@ -16,7 +16,7 @@ from beamzero.search.beam import BeamSearch
 from beamzero.search.children import listed_moves
 from beamzero.search.cores import side_by_side
 from beamzero.search.evaluator import Evaluator, RootMoves, scores_of_moves
-from beamzero.search.packing import apply_packed, take_rows
+from beamzero.search.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.training.fit import QRows
 from beamzero.training.replay import Memory
 
@@ -87,5 +87,5 @@ def mix_in_q(game: Game, evaluator: Evaluator, memory: Memory, share: Array) -> 
     asked = jnp.arange(rows, dtype=jnp.int32) < memory.size
     if game.num_chance:
         asked &= ~jax.vmap(functools.partial(chance_is_next, game))(memory.states)
-    found, _ = apply_packed(best, memory.states, asked, eighths=(2, 4, 6, 8))
+    found, _ = apply_in_chunks(best, memory.states, *pack(asked), chunk_rows(rows))
     return jnp.where(asked, (1 - share) * memory.outcome + share * jnp.clip(found, -1.0, 1.0), memory.outcome)

@@ -1,4 +1,4 @@
-"""What helps: one setting changed at a time, in trainings of Connect Four that cost about the same."""
+"""What helps: trainings of Connect Four with one setting changed at a time."""
 
 from __future__ import annotations
 
@@ -90,4 +90,5 @@ def _tuning(name: str, about: str, recipe: str, settings: Mapping[str, Any], var
         ),
         panels=(Panel("by what is changed", "change", {"change": tuple(variants)[:_SHOWN]}),),
         trials=(Trial("lookahead:3", 400), Trial(SOLVED, 500)),
+        alike=False,
     )

@@ -7,25 +7,27 @@ counts. Several processes fill each other's gaps.
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import signal
 import threading
 import time
+import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import connection
 from typing import Any, NamedTuple
 
 from beamzero.compiler import keep_compiled_code
-from beamzero.errors import RunStopped
+from beamzero.errors import BadInput, RunStopped
 from beamzero.training.report import Report
 
 Told = Callable[[str, int, int], None]
 """Told what is being done, and how many iterations of all jobs are done, of how many."""
 
-_MEMORY = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+_MEMORY = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")
+"""The old and the new name of the same; JAX takes no two."""
 
 
 class Job(NamedTuple):
@@ -40,20 +42,21 @@ class Job(NamedTuple):
 
 def share_device(workers: int) -> None:
     """Let this process and so many more have a part of a GPU's memory each; before anything touches the GPU."""
-    os.environ.setdefault(_MEMORY, f"{0.95 / (workers + 1):.3f}")
+    if not any(name in os.environ for name in _MEMORY):
+        os.environ[_MEMORY[0]] = f"{0.95 / (workers + 1):.3f}"
 
 
 def do_jobs(
     jobs: Sequence[Job], told: Told, warn: Callable[[str], None] = warnings.warn, workers: int = 1
 ) -> list[Any]:
-    """What comes of each job, in order; an exception of any stops all, those of others as Ctrl-C would."""
+    """What comes of each job, in order. An exception of one is raised once the others have stopped, as after Ctrl-C."""
     board = _Board(jobs, told, warn)
     if workers > 1 and len(jobs) > 1:
         return _do_in_processes(jobs, min(workers, len(jobs)), board)
     found = []
     for number, job in enumerate(jobs):
         found.append(job.work(_Watch(number, board.hear)))
-        board.close(number)
+        board.close(number, found[-1])
     return found
 
 
@@ -71,8 +74,10 @@ class _Board:
         self.done[number] = done
         return self.told(f"{name}: {text}", sum(self.done), sum(job.iterations for job in self.jobs))
 
-    def close(self, number: int) -> None:
-        self.done[number] = self.jobs[number].iterations
+    def close(self, number: int, result: Any) -> None:
+        """A job has ended; None is the result of one that must go on another time."""
+        if result is not None:
+            self.done[number] = self.jobs[number].iterations
 
 
 class _Watch(Report):
@@ -96,64 +101,125 @@ class _Watch(Report):
 
 # --- several processes ---------------------------------------------------------------------------------------------
 
-_SECONDS_BETWEEN_LOOKS = 0.2
+_TOLD, _DONE, _FAILED = range(3)
 
 
-def _do_in_processes(jobs: Sequence[Job], workers: int, board: _Board) -> list[Any]:
-    context = multiprocessing.get_context("spawn")
-    news, stop = context.SimpleQueue(), context.Event()
-    with ProcessPoolExecutor(workers, context, _start, (news, stop, os.getpid())) as pool:
-        futures = {pool.submit(_work, number, job): number for number, job in enumerate(jobs)}
-        try:
-            left = set(futures)
-            while left:
-                done, left = wait(left, _SECONDS_BETWEEN_LOOKS, FIRST_COMPLETED)
-                while not news.empty():
-                    board.hear(*news.get())
-                for future in done:
-                    future.result()
-                    board.close(futures[future])
-            return [future.result() for future in futures]
-        except BrokenProcessPool:
-            raise RunStopped("a worker was killed, perhaps for want of memory: fewer workers need less") from None
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            for child in multiprocessing.active_children():
-                with contextlib.suppress(OSError):
-                    os.kill(child.pid or 0, signal.SIGINT)
-            raise
+class _Worker:
+    """A process that does one job after another, and the pipe to it. No two share anything that one could block."""
+
+    def __init__(self, stop: Any) -> None:
+        self.pipe, its_end = _PROCESSES.Pipe()
+        self.process = _PROCESSES.Process(target=_serve, args=(its_end, stop, os.getpid()), daemon=True)
+        self.process.start()
+        its_end.close()  # so that the pipe ends with the worker
+        self.number = -1
+
+    def give(self, number: int, job: Job) -> None:
+        self.number = number
+        self.pipe.send((number, job))
 
 
-class _Here:
-    """What a worker was given when it started."""
-
-    news: Any
-    stop: Any
+_PROCESSES = multiprocessing.get_context("spawn")
 
 
-def _start(news: Any, stop: Any, parent: int) -> None:
-    """Prepare a worker. Ctrl-C of a terminal is for the parent, which passes it on, once; without a parent it ends."""
+def _do_in_processes(jobs: Sequence[Job], number: int, board: _Board) -> list[Any]:
+    stop = _PROCESSES.Event()
+    results: list[Any] = [None] * len(jobs)
+    workers: list[_Worker] = []
+    todo = iter(enumerate(jobs))
+    try:
+        with _sparing_children():
+            for _ in range(number):
+                workers.append(_Worker(stop))
+        for worker in workers:
+            worker.give(*next(todo))
+        busy = {worker.pipe: worker for worker in workers}
+        while busy:
+            for pipe in connection.wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]
+                kind, *said = worker.pipe.recv()
+                if kind == _TOLD:
+                    board.hear(*said)
+                elif kind == _FAILED:
+                    raise said[0]
+                else:
+                    results[worker.number] = said[0]
+                    board.close(worker.number, said[0])
+                    following = next(todo, None)
+                    if following is None:
+                        del busy[worker.pipe]
+                    else:
+                        worker.give(*following)
+        return results
+    except (EOFError, BrokenPipeError):
+        raise RunStopped("a worker was killed, perhaps for want of memory: fewer workers need less") from None
+    finally:
+        _end(workers, stop)
+
+
+def _end(workers: Sequence[_Worker], stop: Any) -> None:
+    """Let the workers save what they have and end, and wait for that."""
+    stop.set()
+    for worker in workers:
+        worker.pipe.close()  # one that waits for a job ends, and one that waits for room in the pipe goes on
+        if worker.process.pid is not None and worker.process.is_alive():
+            with contextlib.suppress(OSError):
+                os.kill(worker.process.pid, signal.SIGINT)
+    for worker in workers:
+        worker.process.join()
+
+
+@contextlib.contextmanager
+def _sparing_children() -> Iterator[None]:
+    """Hold back Ctrl-C from processes that are started in this block, until they are ready for it; see `_serve`."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: connection.Connection, stop: Any, parent: int) -> None:
+    """What a worker does. Ctrl-C of a terminal is for the parent, which passes it on; without a parent it ends."""
     if hasattr(os, "setpgrp"):
         os.setpgrp()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _Here.news, _Here.stop = news, stop
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     keep_compiled_code()
 
-    def end_with_parent() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
+    def tell(*heard: Any) -> None:
+        if not stop.is_set():
+            with contextlib.suppress(OSError):  # the parent has gone, or is about to
+                pipe.send(heard)
 
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            number, job = pipe.recv()
+            tell(*_do(job, _Watch(number, functools.partial(tell, _TOLD)), stop))
 
 
-def _work(number: int, job: Job) -> Any:
-    """Do a job in a worker."""
+def _do(job: Job, watch: Report, stop: Any) -> tuple[int, Any]:
+    """What came of a job, as the parent is told."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        if _Here.stop.is_set():
+        if stop.is_set():
             raise KeyboardInterrupt
-        return job.work(_Watch(number, lambda *heard: _Here.news.put(heard)))
+        return _DONE, job.work(watch)
+    except BaseException as error:
+        if not isinstance(error, (BadInput, RunStopped, KeyboardInterrupt)):
+            error.add_note(traceback.format_exc())  # which does not come through a pipe by itself
+        return _FAILED, error
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent was killed."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

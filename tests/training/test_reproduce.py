@@ -51,10 +51,14 @@ def trained(monkeypatch):
     return counts
 
 
-def test_a_study_that_is_stopped_goes_on_and_gives_the_numbers_of_one_that_was_not(tmp_path, trained, monkeypatch):
+def test_a_study_that_is_shared_or_stopped_gives_the_numbers_of_one_that_is_not(tmp_path, trained, monkeypatch):
     whole = reproduce(small_study(1), tmp_path / "whole", lambda *told: None, SMALL)
     assert whole.complete and len(whole.results) == 2
     trained.clear()
+    shared = reproduce(small_study(1), tmp_path / "shared", lambda *told: None, SMALL, workers=2)
+    assert not trained, "others did it"
+    for one, other in zip(whole.results, shared.results, strict=True):
+        assert (one.points, one.mean_turns, one.trials) == (other.points, other.mean_turns, other.trials)
 
     clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
     with monkeypatch.context() as patch:
@@ -104,7 +108,7 @@ def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypat
     last = [float(row["elo"] or row["low"] or row["high"]) for row in rows if row["iteration"] == "2"]
     assert found["groups"][0]["elo"] == pytest.approx(np.mean(last))
     trial = found["groups"][0]["trials"]["one look against random"]
-    assert trial["published"] == 0.9 and trial["interval"][0] <= trial["score"] <= trial["interval"][1]
+    assert trial["published"] == 0.9 and trial["interval"][0] <= trial["value"] <= trial["interval"][1]
     assert main(["reproduce", "probs-fig1", "--out", str(folder), *sets]) == 0
     assert "Elo at the end" in capsys.readouterr().out
 
@@ -117,6 +121,8 @@ def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypat
         (["probs-fig1", "--set", "games"], "write --set key=value"),
         (["probs-fig1", "--set", "rate_every=0"], "rate_every is 0, but probs-fig1 draws ratings"),
         (["probs-fig1", "--set", "expand=3"], "probs-fig1 compares values of expand, so that none can be set for all"),
+        (["probs-fig1", "--set", "rate_against=nobody"], "nobody"),
+        (["probs-chess6x6", "--set", "q_net=conv:channels=8-8-8-8-8-8"], "do not fit on a 6x6 board"),
         (["probs-fig1", "--minutes", "0"], "minutes is 0.0, but must be more than 0"),
         (["probs-fig1", "--out", "full"], "full is there already and holds no study to go on with"),
         (["probs-fig1", "--out", "other", "--set", "games=10"], "other holds another study, with other changes"),

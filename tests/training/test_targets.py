@@ -83,7 +83,9 @@ def test_a_search_that_is_stopped_after_some_expansions_is_one_of_so_many():
     smaller, _ = search_all(SMALL, BeamSearch(3, depth=2), 3, 32, evaluator(SMALL), memory, lambda done: None)
     np.testing.assert_array_equal(stopped.values, smaller.values)
     whole, _ = search_all(SMALL, SEARCH, 99, 32, evaluator(SMALL), memory, lambda done: None)
-    assert (whole.values != stopped.values).any(), "and it never goes beyond its own limit"
+    usual, _ = search_all(SMALL, SEARCH, SEARCH.expand, 32, evaluator(SMALL), memory, lambda done: None)
+    np.testing.assert_array_equal(whole.values, usual.values, "it never goes beyond its own limit")
+    assert (usual.values != stopped.values).any()
 
 
 @pytest.mark.parametrize("game", [SMALL, make_game("backgammon")])

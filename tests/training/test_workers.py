@@ -32,19 +32,35 @@ def test_jobs_give_their_results_in_order_and_tell_of_their_progress(workers, wo
     assert {name for name, _, _ in heard} == {"job 1: count", "job 2: count", "job 3: count"}
 
 
-def test_a_job_that_fails_stops_the_others(work):
+def long_job(work, marker):
+    return Job("long", 0, functools.partial(work.wait_forever, marker))
+
+
+def test_a_job_that_fails_stops_the_others_once_they_have_saved(work, tmp_path):
+    marker = tmp_path / "long"
+    jobs = [long_job(work, marker), Job("bad", 0, functools.partial(work.fail_after, marker))]
     with pytest.raises(BadInput, match="this one fails"):
-        do_jobs([Job("long", 0, work.wait_forever), Job("bad", 0, work.fail)], lambda *told: None, workers=2)
+        do_jobs(jobs, lambda *told: None, workers=2)
+    assert marker.with_suffix(".saved").exists()
 
 
-def test_ctrl_c_stops_the_workers(work):
+def test_ctrl_c_stops_the_workers_once_they_have_saved(work, tmp_path):
+    markers = [tmp_path / "one", tmp_path / "two"]
+
     def interrupt(*told):
-        raise KeyboardInterrupt
+        if all(marker.with_suffix(".begun").exists() for marker in markers):
+            raise KeyboardInterrupt
 
+    late = [Job("late", 0, functools.partial(work.wait_forever, tmp_path / "late"))]
     with pytest.raises(KeyboardInterrupt):
-        do_jobs([Job("one", 0, work.wait_forever), Job("two", 0, work.wait_forever)], interrupt, workers=2)
+        do_jobs([*(long_job(work, marker) for marker in markers), *late], interrupt, workers=2)
+    assert all(marker.with_suffix(".saved").exists() for marker in markers)
+    assert not (tmp_path / "late.begun").exists()
 
 
-def test_a_worker_that_is_killed_is_told_of(work):
+def test_a_worker_that_is_killed_is_told_of_and_the_others_save(work, tmp_path):
+    marker = tmp_path / "long"
+    jobs = [long_job(work, marker), Job("gone", 0, functools.partial(work.die_after, marker))]
     with pytest.raises(RunStopped, match="a worker was killed"):
-        do_jobs([Job("long", 0, work.wait_forever), Job("gone", 0, work.die)], lambda *told: None, workers=2)
+        do_jobs(jobs, lambda *told: None, workers=2)
+    assert marker.with_suffix(".saved").exists()

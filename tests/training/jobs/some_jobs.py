@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 from beamzero.errors import BadInput
 from beamzero.training.report import Report
@@ -19,14 +20,27 @@ def count(upto: int, watch: Report) -> tuple[int, int]:
     return upto, os.getpid()
 
 
-def fail(watch: Report) -> None:
+def fail_after(marker: Path, watch: Report) -> None:
+    """Fails once the other job has begun."""
+    while not marker.with_suffix(".begun").exists():
+        time.sleep(0.05)
     raise BadInput("this one fails")
 
 
-def wait_forever(watch: Report) -> None:
-    watch.phase("wait", 0, 1)
-    time.sleep(600)
+def wait_forever(marker: Path, watch: Report) -> None:
+    """Leaves a marker where it began, and another where it was interrupted and had time to save something."""
+    try:
+        marker.with_suffix(".begun").touch()
+        watch.phase("wait", 0, 1)
+        time.sleep(600)
+    except KeyboardInterrupt:
+        time.sleep(0.3)
+        marker.with_suffix(".saved").touch()
+        raise
 
 
-def die(watch: Report) -> None:
+def die_after(marker: Path, watch: Report) -> None:
+    """Is killed once the other job has begun."""
+    while not marker.with_suffix(".begun").exists():
+        time.sleep(0.05)
     os._exit(1)
