@@ -189,7 +189,30 @@ def _studies(measured: list[dict[str, Any]]) -> Iterator[str]:
         yield ""
 
 
-_TABLES = {"battles": _battles, "ratings": _ratings, "scores": _scores, "figures": _seconds, "studies": _studies}
+def _budgets(measured: list[dict[str, Any]]) -> Iterator[str]:
+    """What `benchmarks/budget.py measure` says."""
+    for entry in measured:
+        found = entry["result"]
+        title = f"{found['game']} by {found['recipe']}"
+        yield _row(title, "iterations", f"one look against {found['against']}", f"with {found['search']}")
+        yield "|---|---|---|---|"
+        for moment in found["moments"]:
+            scores = [
+                f"{moment[how]['score']:.3f}, {moment[how]['interval'][0]:.3f} to {moment[how]['interval'][1]:.3f}"
+                for how in ("one_look", "search")
+            ]
+            yield _row(f"{moment['seconds']:.0f} s", moment["iteration"], *scores)
+        yield ""
+
+
+_TABLES = {
+    "battles": _battles,
+    "ratings": _ratings,
+    "scores": _scores,
+    "figures": _seconds,
+    "studies": _studies,
+    "budgets": _budgets,
+}
 
 if __name__ == "__main__":
     main()

@@ -57,7 +57,7 @@ def few_programs() -> Iterator[None]:
     """
     yield
     maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > 20_000:
+    if maps.exists() and maps.read_bytes().count(b"\n") > 45_000:
         jax.clear_caches()
         gc.collect()
 
