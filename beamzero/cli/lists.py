@@ -171,6 +171,7 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
     checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
+    half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
     json: AsJson = False,
 ) -> None:
     """Write a run's agent as one .safetensors file with its settings inside."""
@@ -178,7 +179,7 @@ def export(
     if not isinstance(about.get("game_text"), str):
         raise BadInput(f"{run / 'run.json'} does not say which game it is about")
     trained = load_trained(str(run), make_game(about["game_text"]), checkpoint, algorithm=None)
-    trained.save(file)
+    trained.save(file, half)
     if json:
         return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})
     size = file.stat().st_size / 1e6

@@ -81,9 +81,12 @@ class Trained:
             return make_value_evaluator(nets["value"], weights["value"])
         return make_evaluator(nets["value"], weights["value"], nets["q"], weights["q"])
 
-    def save(self, path: str | Path) -> None:
-        """Write it as one .safetensors file."""
-        save_agent(path, flatten(self.weights), self.info)
+    def save(self, path: str | Path, half: bool = False) -> None:
+        """Write it as one .safetensors file; with `half` its weights are rounded to 16 bits each."""
+        tensors = flatten(self.weights)
+        if half:
+            tensors = {name: tensor.astype(np.float16) for name, tensor in tensors.items()}
+        save_agent(path, tensors, self.info)
 
 
 def shipped_agents() -> dict[str, Path]:

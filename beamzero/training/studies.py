@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from beamzero.spec import unknown
 from beamzero.training.study import ITSELF, Panel, Piece, Study, Trial
-from beamzero.training.tuning import tune_alphazero, tune_probs
+from beamzero.training.tuning import combine_probs, tune_alphazero, tune_probs
 
 
 def _figure_1(seeds: int) -> Study:
@@ -78,6 +78,7 @@ STUDIES: dict[str, tuple[Callable[[int], Study], int]] = {
     "probs-fig2": (_figure_2, 1),
     "probs-chess6x6": (_chess6x6, 1),
     "probs-tuning": (tune_probs, 3),
+    "probs-together": (combine_probs, 3),
     "alphazero-tuning": (tune_alphazero, 2),
 }
 """What makes each study, and with how many seeds unless someone says otherwise."""

@@ -1,4 +1,4 @@
-"""What helps: trainings of Connect Four with one setting changed at a time."""
+"""What helps: trainings of Connect Four with one setting changed at a time, then with all that helped together."""
 
 from __future__ import annotations
 
@@ -37,6 +37,38 @@ PROBS: Variants = {
                       "q_net": "resnet:channels=32,blocks=3,dense=96"},
 }  # fmt: skip
 
+_HELPED: Variants = {
+    "three padded layers": PROBS["three padded layers"],
+    "mirror images": PROBS["mirror images"],
+    "falling rates": PROBS["rates fall to 0.05"],
+    "Q in V": PROBS["half of Q in V"],
+    "temperature 0.3": PROBS["temperature 0.3"],
+}
+"""What did better than nothing changed, alone, by few seeds and chosen after looking. The temperature did so by less
+than its interval; a small V did too, but is another net.
+"""
+
+
+def _together(*without: str, **changes: Any) -> dict[str, Any]:
+    """The settings of all that helped but some, and other changes."""
+    merged: dict[str, Any] = {}
+    for words, settings in _HELPED.items():
+        if words not in without:
+            merged |= settings
+    return merged | changes
+
+
+_FOUR_LAYERS = "conv:channels=64-64-64-64,dense=128,padding=same"
+
+PROBS_TOGETHER: Variants = {
+    "nothing": {},
+    "all that helped": _together(),
+    **{f"all but {words}": _together(words) for words in _HELPED},
+    "all and E 100": _together(expand=100),
+    "all and batches of 512": _together(value_batch_size=512, q_batch_size=512),
+    "all and four wider layers": _together(value_net=_FOUR_LAYERS, q_net=_FOUR_LAYERS),
+}
+
 ALPHAZERO: Variants = {
     "nothing": {},
     "no noise": {"noise": 0.0},
@@ -64,10 +96,17 @@ _SHOWN = 4
 """Lines in the picture, which could not be told apart if they were all."""
 
 
+_PROBS_SETTINGS = {"expand": 10, "rate_every": 25, "rate_games": 100, "checkpoint_every": 100}
+
+
 def tune_probs(seeds: int) -> Study:
-    settings = {"expand": 10, "rate_every": 25, "rate_games": 100, "checkpoint_every": 100}
     about = "Connect Four by PROBS, the paper's larger nets, E 10: one setting changed at a time"
-    return _tuning("probs-tuning", about, "connect_four_paper_large", settings, PROBS, seeds)
+    return _tuning("probs-tuning", about, "connect_four_paper_large", _PROBS_SETTINGS, PROBS, seeds)
+
+
+def combine_probs(seeds: int) -> Study:
+    about = "Connect Four by PROBS: what helped alone, together, and with one of it taken back at a time"
+    return _tuning("probs-together", about, "connect_four_paper_large", _PROBS_SETTINGS, PROBS_TOGETHER, seeds)
 
 
 def tune_alphazero(seeds: int) -> Study:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import jax
+import numpy as np
 import pytest
 
 from beamzero.cli import main
 from beamzero.cli.lists import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
+from beamzero.runs.agentfile import load_agent
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.config import Recipe, list_recipes
 from beamzero.training.settings import AlphaZeroSettings, describe_settings
@@ -123,6 +126,19 @@ def test_export_writes_the_agent_of_any_checkpoint(capsys, folder, tmp_path):
     assert json.loads(run_main(capsys, "export", str(folder / "rated"), str(file), "--checkpoint", "best", "--json"))[
         "iterations"
     ] in (1, 2)
+
+
+def test_export_halves_a_file_by_rounding_its_weights(capsys, folder, tmp_path):
+    whole, half = (tmp_path / f"{name}.safetensors" for name in ("whole", "half"))
+    run_main(capsys, "export", str(folder / "rated"), str(whole))
+    run_main(capsys, "export", str(folder / "rated"), str(half), "--half")
+    tensors = [load_agent(file)[0] for file in (whole, half)]
+    assert sum(tensor.nbytes for tensor in tensors[0].values()) == 2 * sum(x.nbytes for x in tensors[1].values())
+    assert half.stat().st_size < whole.stat().st_size
+    exact, rounded = (load_trained(str(file), make_game(GAME)).weights for file in (whole, half))
+    for one, other in zip(jax.tree.leaves(exact), jax.tree.leaves(rounded), strict=True):
+        assert other.dtype == one.dtype
+        np.testing.assert_allclose(other, one, rtol=2**-11, atol=2**-24)
 
 
 def test_export_takes_the_agent_of_either_algorithm(capsys, tmp_path):

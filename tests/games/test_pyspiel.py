@@ -82,8 +82,8 @@ def here(game: Game, actions: np.ndarray) -> Facts:
         ("connect_four:rows=16,columns=3,length=3", "connect_four(rows=16,columns=3,x_in_row=3)", 200),
         ("connect_four:rows=8,columns=5,length=2", "connect_four(rows=8,columns=5,x_in_row=2)", 200),
         ("othello", "othello", 512),
-        ("checkers", "checkers", 512),
-        ("kalah:seeds=4", "mancala", 1024),
+        ("checkers", "checkers", 192),
+        ("kalah:seeds=4", "mancala", 256),
     ],
 )
 def test_random_games_go_the_same_way(ours, theirs, number):
