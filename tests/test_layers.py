@@ -19,6 +19,7 @@ ORDER = [
     {"players"},
     {"arena"},
     {"training"},
+    {"cluster"},
     {"web", "engines"},
     {"cli"},
     {"__main__"},

@@ -13,7 +13,7 @@ from jax import Array
 
 from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
-from beamzero.arena.playing import Progress, play_games
+from beamzero.arena.playing import Play, Progress, play_games
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player
@@ -93,6 +93,7 @@ def battle(
     progress: Progress | None = None,
     avoid: Set[bytes] = frozenset(),
     longest: int | None = None,
+    play: Play = play_games,
 ) -> Battle:
     """Play `games` games in lockstep. Each opening is `random_plies` random moves, played once with either colour.
 
@@ -103,7 +104,8 @@ def battle(
     played already says nothing new, and would make the interval too narrow. Nor do they play openings whose hashes are
     in `avoid`, since they have met in them before.
 
-    All wait for the longest game, so `longest` may cut them: what is not over after so many plies is a draw.
+    All wait for the longest game, so `longest` may cut them: what is not over after so many plies is a draw. `play` is
+    who plays them.
     """
     if games < 2 or games % 2:
         raise BadInput(
@@ -126,7 +128,7 @@ def battle(
     first_side = jnp.concatenate([starters, 1 - starters])
     before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
-    states, moves, outcomes, forfeits = play_games(
+    states, moves, outcomes, forfeits = play(
         game, first, second, states, first_side, before, jax.random.fold_in(key, 1), most, progress
     )
     over, scores = (np.asarray(x) for x in _results(game, states))

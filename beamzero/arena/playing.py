@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,32 @@ Progress = Callable[[int, int], None]
 """Told how many games are finished, and of how many."""
 
 
+class Finished(NamedTuple):
+    """B games that were played."""
+
+    states: State  # [B, ...] their ends, or where they were cut
+    moves: np.ndarray  # int32 [B, T] of the players, -1 after a game's end
+    outcomes: np.ndarray  # int32 [B, T] what chance decided after them, -1 where it had no say
+    forfeits: np.ndarray  # bool [2, B] whether either player gave the game up
+
+
+class Play(Protocol):
+    """A way to play the games of a battle: `play_games`, or another with the same law."""
+
+    def __call__(
+        self,
+        game: Game,
+        first: Player,
+        second: Player,
+        states: State,
+        first_side: Array,
+        before: np.ndarray,
+        key: Array,
+        most: int,
+        progress: Progress | None,
+    ) -> Finished: ...
+
+
 def play_games(
     game: Game,
     first: Player,
@@ -34,10 +60,10 @@ def play_games(
     key: Array,
     most: int,
     progress: Progress | None,
-) -> tuple[State, np.ndarray, np.ndarray, np.ndarray]:
-    """The games, finished or `most` plies longer; the moves of the players after those `before`: int32 [B, T], -1 after
-    a game's end; in the same way what chance decided after them; and bool [2, B], whether either player gave the game
-    up.
+) -> Finished:
+    """Play on from `states` [B, ...] until all games are over, or `most` plies longer.
+
+    `first_side`, int32 [B], is the side of the `first` player; `before`, int32 [B, T], are the moves that led there.
     """
     if can_play_as_one(first, second):
         return play_as_one(game, first, second, states, first_side, key, most, progress)
@@ -54,7 +80,7 @@ def play_by_turns(
     key: Array,
     most: int,
     progress: Progress | None,
-) -> tuple[State, np.ndarray, np.ndarray, np.ndarray]:
+) -> Finished:
     """The same for any players: each is asked for its moves, ply after ply."""
     total = first_side.shape[0]
     made: list[Array] = []
@@ -78,7 +104,7 @@ def play_by_turns(
         states, action, outcome, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
         made.append(action)
         thrown.append(outcome)
-    return states, _moves_made(made, total), _moves_made(thrown, total), np.asarray(forfeits)
+    return Finished(states, _moves_made(made, total), _moves_made(thrown, total), np.asarray(forfeits))
 
 
 def can_play_as_one(first: Player, second: Player) -> bool:
@@ -95,7 +121,7 @@ def play_as_one(
     key: Array,
     most: int,
     progress: Progress | None,
-) -> tuple[State, np.ndarray, np.ndarray, np.ndarray]:
+) -> Finished:
     """The same, by a program that needs no host for many plies: on a GPU that takes longer than the nets."""
     assert isinstance(first, SearchPlayer) and isinstance(second, SearchPlayer)
     searches, evaluators = (first.search, second.search), (first.evaluator, second.evaluator)
@@ -110,7 +136,7 @@ def play_as_one(
         if int(at.finished) == total:
             break
     moves, outcomes = (np.asarray(x)[: int(at.ply)].T for x in (at.made, at.thrown))
-    return at.states, moves, outcomes, np.asarray(at.forfeits)
+    return Finished(at.states, moves, outcomes, np.asarray(at.forfeits))
 
 
 class _InPlay(NamedTuple):

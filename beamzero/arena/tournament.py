@@ -11,6 +11,7 @@ import numpy as np
 from beamzero.arena.battle import NothingNew, battle
 from beamzero.arena.openings import usual_plies
 from beamzero.arena.pairing import first_pairings, next_pairings
+from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import Rating, fit, rate
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Met, Store
@@ -39,8 +40,10 @@ class Tournament:
         seed: int = 0,
         store: Store | None = None,
         anchor: str = "random",
+        play: Play = play_games,
     ) -> None:
-        """The player that is called `anchor`, if there is one, is rated 1000; `random_plies` are as in `battle`."""
+        """The player that is called `anchor`, if there is one, is rated 1000; the rest is as in `battle`."""
+        self.play = play
         self.game, self.players, self.seed, self.store = game, players, seed, store
         self.random_plies = usual_plies(game) if random_plies is None else random_plies
         self.names, self.anchor = [player.name for player in players], anchor
@@ -101,7 +104,9 @@ class Tournament:
         seed = self._battle_seed(pair, met.battles)
         progress = None if told is None else lambda finished, _: told(title, min(done + finished, total), total)
         try:
-            played = battle(self.game, first, second, games, self.random_plies, seed, progress, met.openings)
+            played = battle(
+                self.game, first, second, games, self.random_plies, seed, progress, met.openings, play=self.play
+            )
         except NothingNew:
             self._exhausted.add((one, other))
             return 0

@@ -12,8 +12,11 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.plot_comparison import draw_comparison
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, tell, workers_of
 from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json
+from beamzero.cluster.battles import ClusterPlay
+from beamzero.cluster.jobs import ClusterJobs
 from beamzero.games import make_game
 from beamzero.runs.files import writing
 from beamzero.training.compare import Comparison, Finished, Point, compare
@@ -50,6 +53,9 @@ def compare_command(
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/compare-GAME-BUDGET.")
     ] = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
     """Train by several recipes from scratch under the same budget, over several seeds, and draw strength against it.
@@ -72,8 +78,9 @@ def compare_command(
     )
     folder = folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}")
     try:
-        with progress_bar("comparing") as update:
-            finished = compare(comparison, folder, lambda name, done, total: update(name, done, total))
+        with workers_of(cluster, workers, worker_gpus, tell) as pool, progress_bar("comparing") as update:
+            who = () if pool is None else (ClusterJobs(pool), ClusterPlay(pool))
+            finished = compare(comparison, folder, lambda name, done, total: update(name, done, total), *who)
     except KeyboardInterrupt:
         err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True, markup=False)
         raise

@@ -14,6 +14,7 @@ from beamzero.arena.battle import Battle, battle
 from beamzero.arena.intervals import points_interval
 from beamzero.arena.recordfiles import add_records, check_format
 from beamzero.arena.records import GameRecord, records_of
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
 from beamzero.cli.position import Position, play_moves
 from beamzero.errors import BadInput
@@ -55,6 +56,9 @@ def battle_command(
     longest: Longest = None,
     seed: Seed = 0,
     save: SaveGames = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
     """Let two agents play many games: wins, draws, losses by who moved first, the score with its 95% interval."""
@@ -62,7 +66,10 @@ def battle_command(
     if save is not None:
         check_format(save, rules.spec)
     one, other = make_player(agent, rules), make_player(opponent, rules)
-    with progress_bar(f"{agent} v {opponent}") as update:
+    with (
+        playing_on(cluster, workers, worker_gpus) as play,
+        progress_bar(f"{agent} v {opponent}") as update,
+    ):
         played = battle(
             rules,
             one,
@@ -72,6 +79,7 @@ def battle_command(
             seed,
             lambda done, total: update(f"{agent} v {opponent}", done, total),
             longest=longest,
+            play=play,
         )
     for player in (one, other):
         for trouble in player.troubles:

@@ -17,6 +17,7 @@ from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
 from beamzero.arena.tournament import Tournament
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
 from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
 from beamzero.cli.lists import elo_text
 from beamzero.cli.measure import RandomPlies
@@ -77,6 +78,9 @@ def rate_command(
     no_store: Annotated[bool, typer.Option("--no-store", help="Neither read nor keep results.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the ratings into this PNG.")] = None,
     seed: Seed = 0,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
     """Rate agents: Elo with 95% intervals, where random is 1000, and who scored what against whom.
@@ -94,14 +98,15 @@ def rate_command(
         check_writable(plot, "a picture is")
     players = [make_player(name, rules) for name in names]
     results = None if no_store else Store(store, make_folder=store == STORE)
-    tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR)
-    if sprt is not None:
-        return _test(tournament, SPRT(*sprt), games, total or 100 * games, json)
-    with progress_bar("rating") as update:
-        if games and (pairings == "all" or (pairings == "auto" and len(names) <= _FEW_AGENTS)):
-            tournament.round_robin(games, update)
-        elif games:
-            tournament.narrow(games, total or games * len(names), update)
+    with playing_on(cluster, workers, worker_gpus) as play:
+        tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR, play)
+        if sprt is not None:
+            return _test(tournament, SPRT(*sprt), games, total or 100 * games, json)
+        with progress_bar("rating") as update:
+            if games and (pairings == "all" or (pairings == "auto" and len(names) <= _FEW_AGENTS)):
+                tournament.round_robin(games, update)
+            elif games:
+                tournament.narrow(games, total or games * len(names), update)
     ratings = sorted(tournament.ratings(), key=_strength)
     if plot is not None:
         with writing(str(plot)):

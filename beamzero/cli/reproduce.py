@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.plot_study import Curves, draw_study, mean_spread
+from beamzero.cli.cluster import Cluster, WorkerGpus, training_on
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
@@ -35,8 +36,15 @@ def reproduce_command(
     ] = None,
     minutes: Annotated[float | None, typer.Option(help="Train for so long at most; the same command goes on.")] = None,
     workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Train so many at once, in processes that share the device.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Train so many at once, in processes that share the device, or with --cluster on that; by default one,"
+            " or as many as the cluster has cores.",
+        ),
+    ] = None,
+    cluster: Cluster = None,
+    worker_gpus: WorkerGpus = 0.0,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of all trainings.")
     ] = None,
@@ -53,9 +61,9 @@ def reproduce_command(
     folder = folder or Path("runs") / figure
     changes = dict(split_setting(text) for text in set_ or [])
     try:
-        with progress_bar(figure) as update:
+        with training_on(cluster, workers, worker_gpus) as (do, at_once), progress_bar(figure) as update:
             finished = reproduce(
-                study, folder, update, changes, minutes, workers, lambda text: err.print(text, markup=False)
+                study, folder, update, changes, minutes, at_once, lambda text: err.print(text, markup=False), do
             )
     except KeyboardInterrupt:
         err.print(f"the same command goes on with what is in {folder}", soft_wrap=True, markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Annotated
 
 import typer
 
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, workers_of
 from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json, split_setting
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
+from beamzero.cluster.crew import ClusterCrew
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.spec import quote
@@ -56,6 +59,9 @@ def train_command(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same run; 0 by default.")
     ] = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> int:
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
@@ -75,8 +81,11 @@ def train_command(
         minutes=minutes,
         resume=resume,
     )
-    with TrainingDisplay() as display:
-        outcome = train(order, display)
+    with TrainingDisplay() as display, workers_of(cluster, workers, worker_gpus, display.message) as pool:
+        if pool is None:
+            outcome = train(order, display)
+        else:
+            outcome = train(dataclasses.replace(order, workers=pool.wanted), display, ClusterCrew(pool))
     if json:
         print_json(
             {

@@ -10,6 +10,7 @@ from beamzero.games import Game
 from beamzero.players import Player
 from beamzero.search.evaluator import Evaluator
 from beamzero.training.alphazero import AlphaZero
+from beamzero.training.crew import CORES, Crew
 from beamzero.training.probs import Probs
 from beamzero.training.report import Phase
 from beamzero.training.settings import AlphaZeroSettings, ProbsSettings, RunSettings, TdSettings
@@ -28,6 +29,8 @@ class Algorithm(Protocol):
 
     title: ClassVar[str]
     """What people call it."""
+    pieces: ClassVar[bool]
+    """Whether a crew has anything to do in its iterations."""
 
     def __init__(self, game: Game, settings: Any) -> None: ...
 
@@ -53,13 +56,19 @@ class Algorithm(Protocol):
         """At least so much memory: what the searches that run at once take, and what is remembered."""
 
     def iterate(
-        self, state: Any, iteration: int, key: Array, report: Phase, share: float | None = None
+        self,
+        state: Any,
+        iteration: int,
+        key: Array,
+        report: Phase,
+        share: float | None = None,
+        crew: Crew = CORES,
     ) -> tuple[Any, dict[str, Any]]:
         """The state after one iteration, and what was measured in it, losses under names that end in ``_loss``.
 
         `share` is how much of the run is done, from 0 to 1, which schedules follow; by default that of the iterations.
-        Both depend on nothing but the state before, the number of the iteration and the run's key. The state before
-        stays whole, since a run that is interrupted saves it.
+        The `crew` does what can be cut into pieces. Both results depend on nothing but the state before, the number of
+        the iteration and the run's key. The state before stays whole, since a run that is interrupted saves it.
         """
 
 

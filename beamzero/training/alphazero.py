@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -15,12 +16,13 @@ from beamzero.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
-from beamzero.search.cores import searches_at_once, side_by_side
+from beamzero.search.cores import searches_at_once
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.gumbel import Gumbel
 from beamzero.search.mcts import MCTS
 from beamzero.search.simple import Likeliest
 from beamzero.search.teaching import Teacher
+from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes
 from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, new_learner
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
@@ -36,10 +38,14 @@ class AlphaZeroState(NamedTuple):
     net: Learner
     best: Weights  # of the agent: the newest net's, or those that passed the gate last
     window: Window
+    behind: tuple[Weights, ...] = ()  # of the agents of the last iterations, the oldest first: as many as games lag
 
     def as_tree(self) -> dict[str, Any]:
         """As plain dicts, which is how it lies on disk."""
-        return {"net": self.net._asdict(), "best": self.best, "window": self.window.as_tree()}
+        tree = {"net": self.net._asdict(), "best": self.best, "window": self.window.as_tree()}
+        if self.behind:
+            tree["behind"] = {str(number): weights for number, weights in enumerate(self.behind)}
+        return tree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +53,7 @@ class AlphaZero:
     """The algorithm with its settings, for one game."""
 
     title: ClassVar[str] = "AlphaZero"
+    pieces: ClassVar[bool] = True
 
     game: Game
     settings: AlphaZeroSettings
@@ -58,11 +65,14 @@ class AlphaZero:
     def init(self, key: Array) -> AlphaZeroState:
         """A net with random weights and no experience."""
         weights = self.net.init(key)
-        return AlphaZeroState(new_learner(weights), weights, empty_window(self.game, self.settings.window))
+        window = empty_window(self.game, self.settings.window)
+        return AlphaZeroState(new_learner(weights), weights, window, (weights,) * self.settings.lag)
 
     def from_tree(self, tree: dict[str, Any]) -> AlphaZeroState:
         """The state that was saved as `tree`."""
-        return AlphaZeroState(Learner(**tree["net"]), tree["best"], Window.from_tree(tree["window"], self.game))
+        behind = tuple(tree["behind"][str(number)] for number in range(self.settings.lag))
+        window = Window.from_tree(tree["window"], self.game)
+        return AlphaZeroState(Learner(**tree["net"]), tree["best"], window, behind)
 
     def evaluator(self, state: AlphaZeroState) -> Evaluator:
         return make_joint_evaluator(self.net, state.best)
@@ -81,16 +91,23 @@ class AlphaZero:
         return trees + sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(window))
 
     def iterate(
-        self, state: AlphaZeroState, iteration: int, key: Array, report: Phase, share: float | None = None
+        self,
+        state: AlphaZeroState,
+        iteration: int,
+        key: Array,
+        report: Phase,
+        share: float | None = None,
+        crew: Crew = CORES,
     ) -> tuple[AlphaZeroState, dict[str, Any]]:
         """One iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
-        play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
+        fit_key = jax.random.split(jax.random.fold_in(key, iteration))[1]
         rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
         clock = Laps()
 
-        lanes, evaluations = self._play(state, iteration, play_key, report)
+        agents = (*state.behind, state.best)
+        lanes, evaluations = self._play(agents, iteration, key, report, crew)
         clock.lap("self_play")
 
         report("fitting", 0, 1)
@@ -108,7 +125,7 @@ class AlphaZero:
         best, gate = self._gate(state.best, net.weights, iteration, report)
         clock.lap("gate")
         turns = sum(int(jnp.sum(games.played)) for games in lanes)
-        return AlphaZeroState(net, best, window), {
+        return AlphaZeroState(net, best, window, agents[1:]), {
             **{name: float(part) for name, part in parts.items()}, "loss": float(loss), **gate,
             "mean_turns": turns / settings.games, "games": settings.games, "states": turns,
             "remembered": int(window.size), "evaluations": evaluations, "learning_rate": rate,
@@ -117,29 +134,34 @@ class AlphaZero:
 
     # --- playing ---------------------------------------------------------------------------------------------------
 
+    def play(self, best: Weights, lane: Lane, told: Told) -> tuple[SearchedGames, int]:
+        """The games of a lane, and how many evaluations they took."""
+        evaluator = make_joint_evaluator(self.net, best)
+        return play_lane(self.game, self._teacher, self._lane, evaluator, lane.number, lane.random_key, told)
+
     def _play(
-        self, state: AlphaZeroState, iteration: int, key: Array, report: Phase
+        self, agents: Sequence[Weights], iteration: int, key: Array, report: Phase, crew: Crew
     ) -> tuple[list[SearchedGames], int]:
-        """The games of each lane, and how many evaluations they took."""
-        settings, evaluator = self.settings, self.evaluator(state)
-        lane = self._lane
+        """The games of each lane, and how many evaluations they took.
+
+        The first of the `agents` plays this iteration's games, and each of the others those of an iteration to come.
+        """
+        settings = self.settings
 
         def progress(done: int) -> None:
             report("self-play", done, settings.games)
 
-        def play(number: int) -> tuple[SearchedGames, int]:
-            first = iteration * settings.games + number * lane.games
-            # A single lane runs in this thread, which alone may speak to the display.
-            told = progress if settings.lanes == 1 else lambda done: None
-            lane_key = jax.random.fold_in(key, number)
-            return play_lane(self.game, self._teacher, lane, evaluator, first, lane_key, told)
+        def batch(ahead: int) -> Batch:
+            play_key = jax.random.split(jax.random.fold_in(key, iteration + ahead))[0]
+            return Batch(agents[ahead], cut_lanes(iteration + ahead, settings.games, settings.lanes, play_key))
 
         progress(0)
         lanes, evaluations = [], 0
-        for games, asked in side_by_side(play, range(settings.lanes)):
+        ahead = range(1, min(len(agents), settings.iterations - iteration))
+        for games, asked in crew.do(self.play, batch(0), progress, list(map(batch, ahead))):
             lanes.append(games)
             evaluations += asked
-            progress(len(lanes) * lane.games)
+            progress(len(lanes) * self._lane.games)
         return lanes, evaluations
 
     @functools.cached_property

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import functools
 import io
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,9 +23,10 @@ import jax
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
+from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import known_elo
 from beamzero.errors import BadInput
-from beamzero.games import Game, make_game
+from beamzero.games import Game
 from beamzero.nets import count_parameters
 from beamzero.players import Player, make_player
 from beamzero.players.trained import Trained
@@ -34,9 +37,10 @@ from beamzero.search.mcts import MOST_SIMULATIONS
 from beamzero.search.simple import mean_moves
 from beamzero.spec import field_types, quote
 from beamzero.training.algorithms import ALGORITHMS, Algorithm
-from beamzero.training.config import Recipe, make_settings, settle
+from beamzero.training.config import Recipe, check_game, make_settings, settle
 from beamzero.training.order import make_opponents
-from beamzero.training.report import Phase
+from beamzero.training.report import Phase, Report
+from beamzero.training.workers import DoJobs, Job
 
 BUDGETS = ("evaluations", "seconds")
 
@@ -85,8 +89,7 @@ class Comparison:
             if getattr(self, name) % 2:
                 raise BadInput(f"{name} is {getattr(self, name)}, but must be even: openings are played twice")
         for recipe in self.recipes:
-            if make_game(recipe.game) != self.game:
-                raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {self.game.spec}")
+            check_game(recipe, self.game)
 
     def algorithm(self, recipe: Recipe) -> Algorithm:
         """The algorithm of a recipe; rated by one look against the opponents that all have in common, and no gate.
@@ -141,8 +144,13 @@ class Finished(NamedTuple):
     """Of each two recipes, agents of the same seed: all with one look, then all with a search."""
 
 
-def compare(comparison: Comparison, folder: Path, report: Phase) -> Finished:
-    """Train and measure, as far as that is not done yet; the files in `folder` say what came of it."""
+def compare(
+    comparison: Comparison, folder: Path, report: Phase, do: DoJobs | None = None, play: Play = play_games
+) -> Finished:
+    """Train and measure, as far as that is not done yet; the files in `folder` say what came of it.
+
+    `do` is who trains, if it is not this process, one after another; and `play` who plays the battles in the end.
+    """
     algorithms = {recipe.name: comparison.algorithm(recipe) for recipe in comparison.recipes}
     opponents = make_opponents(next(iter(algorithms.values())).settings, comparison.game)
     claim_folder(folder, "compare.json", comparison.terms(), "comparison", free=_AFTERWARDS)
@@ -150,16 +158,30 @@ def compare(comparison: Comparison, folder: Path, report: Phase) -> Finished:
         trainer = _Trainer(comparison, folder, opponents, report)
         points: dict[str, list[list[Point]]] = {recipe.name: [] for recipe in comparison.recipes}
         # The recipes take turns, so that a machine that is busier later on is so for all of them.
-        for seed in range(comparison.seeds):
-            for recipe in comparison.recipes:
-                points[recipe.name].append(trainer.points(recipe, algorithms[recipe.name], seed))
+        trainings = list(itertools.product(range(comparison.seeds), comparison.recipes))
+        if do is not None:
+            do([_job(comparison, folder, recipe, seed) for seed, recipe in trainings], report)
+        for seed, recipe in trainings:
+            points[recipe.name].append(trainer.points(recipe, algorithms[recipe.name], seed))
         finished = Finished(
             points,
             {name: _parameters(algorithm) for name, algorithm in algorithms.items()},
-            _battles(comparison, folder, report),
+            _battles(comparison, folder, report, play),
         )
         _write_csv(folder / "compare.csv", finished)
     return finished
+
+
+def _job(comparison: Comparison, folder: Path, recipe: Recipe, seed: int) -> Job:
+    work = functools.partial(train_one, comparison, folder.absolute(), recipe, seed)
+    return Job(f"{recipe.name}, seed {seed}", comparison.points, work)
+
+
+def train_one(comparison: Comparison, folder: Path, recipe: Recipe, seed: int, watch: Report) -> bool:
+    """Do one of the trainings, in this process or another; its files say what came of it."""
+    algorithm = comparison.algorithm(recipe)
+    opponents = make_opponents(algorithm.settings, comparison.game)
+    return bool(_Trainer(comparison, folder, opponents, watch.phase).points(recipe, algorithm, seed))
 
 
 class _Trainer:
@@ -252,7 +274,7 @@ def _parameters(algorithm: Algorithm) -> int:
     return sum(count_parameters(net.shapes()) for net in nets if net is not None)
 
 
-def _battles(comparison: Comparison, folder: Path, report: Phase) -> list[Battle]:
+def _battles(comparison: Comparison, folder: Path, report: Phase, play: Play) -> list[Battle]:
     """Every two recipes, the agents of the same seed: with one look, and with a search."""
     recipes = comparison.recipes
     pairs = [(one, other) for number, one in enumerate(recipes) for other in recipes[number + 1 :]]
@@ -268,7 +290,7 @@ def _battles(comparison: Comparison, folder: Path, report: Phase) -> list[Battle
                 found.append(
                     battle(
                         comparison.game, players[0], players[1], comparison.battle_games, seed=seed,
-                        progress=lambda done, total: report(title, done, total),
+                        progress=lambda done, total: report(title, done, total), play=play,
                     )
                 )  # fmt: skip
     return found

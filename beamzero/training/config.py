@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import jax
 
 from beamzero.errors import BadInput
-from beamzero.games import Game
+from beamzero.games import Game, make_game
 from beamzero.nets import compute_dtype
 from beamzero.search.beam import BeamSearch
 from beamzero.search.minimax import affordable_depth
@@ -26,16 +26,19 @@ Settings = TypeVar("Settings", bound=RunSettings)
 _FEWEST_GAMES_IN_A_LANE = 8
 
 
-def settle(settings: Settings, game: Game) -> Settings:
-    """`settings` with everything fixed that depends on the machine, so that the run goes on the same elsewhere."""
+def settle(settings: Settings, game: Game, workers: int = 0) -> Settings:
+    """`settings` with everything fixed that depends on the machine, so that the run goes on the same elsewhere.
+
+    With `workers` games are cut into enough lanes for all of them.
+    """
     fixed: dict[str, Any] = {
         "precision": compute_dtype(settings.precision),
         "rate_against": default_opponents(game) if settings.rate_against == "auto" else settings.rate_against,
     }
     if isinstance(settings, ProbsSettings):
         fixed["search_batch"] = settings.search_batch or _search_batch(settings.expand, game)
-    if isinstance(settings, AlphaZeroSettings):
-        fixed["lanes"] = settings.lanes or _lanes(settings.games)
+    if isinstance(settings, ProbsSettings | AlphaZeroSettings):
+        fixed["lanes"] = settings.lanes or _lanes(settings.games, workers)
     return dataclasses.replace(settings, **fixed)
 
 
@@ -45,8 +48,14 @@ def _search_batch(expand: int, game: Game) -> int:
     return int(max(1, min(most, memory // BeamSearch(expand).bytes_per_root(game))))
 
 
-def _lanes(games: int) -> int:
-    """A GPU takes all games as one batch; the cores of a CPU share them, if that leaves each enough of them."""
+def _lanes(games: int, workers: int) -> int:
+    """A GPU takes all games as one batch; the cores of a CPU share them, if that leaves each enough of them.
+
+    For workers elsewhere there are two lanes each, if that goes: whoever is slow then does fewer.
+    """
+    if workers:
+        most = max(1, min(2 * workers, games // _FEWEST_GAMES_IN_A_LANE, 1024))
+        return next(lanes for lanes in range(most, 0, -1) if games % lanes == 0)
     if jax.default_backend() == "gpu":
         return 1
     shares = (lanes for lanes in (8, 4, 2) if games % lanes == 0 and games // lanes >= _FEWEST_GAMES_IN_A_LANE)
@@ -84,6 +93,13 @@ def find_recipe(name: str) -> Recipe:
     if name not in recipes:
         raise unknown("recipe", name, recipes)
     return recipes[name]
+
+
+def check_game(recipe: Recipe, game: Game) -> None:
+    """BadInput unless the recipe is for this game. One for a game as it usually is serves its variants too."""
+    wanted = make_game(recipe.game)
+    if wanted != game and not (type(wanted) is type(game) and recipe.game == wanted.name):
+        raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {game.spec}")
 
 
 def choose_algorithm(recipe: Recipe | None, algorithm: str | None) -> str:

@@ -29,6 +29,7 @@ from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.crew import CORES, Crew
 from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run
 from beamzero.training.report import QUIET, Report, losses
 
@@ -48,8 +49,11 @@ class Outcome:
     interrupted: bool
 
 
-def train(order: Order, report: Report = QUIET) -> Outcome:
-    """Train as ordered. Ctrl-C saves the last finished iteration and returns; so does running out of minutes."""
+def train(order: Order, report: Report = QUIET, crew: Crew = CORES) -> Outcome:
+    """Train as ordered. Ctrl-C saves the last finished iteration and returns; so does running out of minutes.
+
+    The `crew` plays and searches; the numbers do not depend on who that is.
+    """
     game = make_game(order.game)
     if order.iterations is not None and order.iterations < 1:
         raise BadInput(f"iterations is {order.iterations}, but must be 1 or more")
@@ -62,7 +66,7 @@ def train(order: Order, report: Report = QUIET) -> Outcome:
         Metrics(run.folder, warn=report.message) as metrics,
         heeding_interrupts() as ask_for_interrupt,
     ):
-        return _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt).go()
+        return _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt, crew).go()
 
 
 def _compile(game: Game, rungs: Sequence[Player]) -> None:
@@ -89,10 +93,12 @@ class _Training:
         metrics: Metrics,
         report: Report,
         ask_for_interrupt: Callable[[], None],
+        crew: Crew,
     ) -> None:
         self.game, self.settings = algorithm.game, algorithm.settings
         self.run, self.algorithm, self.seed, self.rungs = run, algorithm, seed, rungs
         self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
+        self.crew = crew
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.checkpoints = Checkpoints(run.checkpoints_folder, self.settings.keep_checkpoints)
         self.known_anchors, self.pictures = order.anchors, order.pictures
@@ -127,9 +133,11 @@ class _Training:
         return Outcome(self.run, self.game, self.algorithm, self.done, self._seconds(), self.rating, interrupted)
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
-        state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase)
+        state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase, crew=self.crew)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
+        if facts := self.crew.facts():
+            record["crew"] = facts
         last = done == self.until or self._out_of_time()
         every = self.settings.rate_every
         # The first iteration is rated too: where the curve begins, and so that nothing is left to compile later.

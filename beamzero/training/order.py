@@ -12,7 +12,7 @@ import jax
 from beamzero import __version__
 from beamzero.arena.climb import ladder
 from beamzero.errors import BadInput
-from beamzero.games import Game, make_game
+from beamzero.games import Game
 from beamzero.nets import Net, make_net
 from beamzero.players import Player, make_player
 from beamzero.players.trained import AGENT_NETS, load_trained, open_trained_run, put, restore_agent
@@ -21,7 +21,7 @@ from beamzero.search.cores import memory_bytes
 from beamzero.spec import field_types
 from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.alphazero import AlphaZero
-from beamzero.training.config import Recipe, choose_algorithm, make_settings, settle
+from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings, settle
 from beamzero.training.fit import new_learner
 from beamzero.training.report import QUIET, Report
 from beamzero.training.settings import CHANGEABLE, RunSettings
@@ -44,6 +44,8 @@ class Order:
     resume: bool = False
     algorithm: str | None = None
     """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else PROBS."""
+    workers: int = 0
+    """Workers on a cluster that the work will be cut for; 0 where this process does it."""
     anchors: Mapping[str, float] | None = None
     """Elo of the opponents of ratings, where that is known; the run measures it otherwise."""
     pictures: bool = True
@@ -55,10 +57,11 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     if game.hidden:
         raise BadInput(f"{game.name} cannot be trained: the searches that agents learn from would see what it hides")
     name = choose_algorithm(order.recipe, order.algorithm)
-    if order.recipe is not None and make_game(order.recipe.game) != game:
-        raise BadInput(f"the recipe {order.recipe.name} is for {order.recipe.game}, not {game.spec}")
-    settings = settle(make_settings(order.recipe, order.changes, name), game)
+    if order.recipe is not None:
+        check_game(order.recipe, game)
+    settings = settle(make_settings(order.recipe, order.changes, name), game, order.workers)
     algorithm, fresh = check_settings(name, settings, game)
+    _check_workers(order, algorithm)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
         load_start(order.start_from, name, algorithm, fresh, QUIET)
@@ -111,7 +114,15 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
             raise BadInput(f"{key} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
     make_opponents(settings, game)
     make_rungs(settings, game)
-    return run, ALGORITHMS[name].algorithm(game, settings), about["seed"]
+    algorithm = ALGORITHMS[name].algorithm(game, settings)
+    _check_workers(order, algorithm)
+    return run, algorithm, about["seed"]
+
+
+def _check_workers(order: Order, algorithm: Algorithm) -> None:
+    if order.workers and not algorithm.pieces:
+        others = " and ".join(kind.algorithm.title for kind in ALGORITHMS.values() if kind.algorithm.pieces)
+        raise BadInput(f"{algorithm.title} is trained in one process; a cluster is for {others}")
 
 
 def _check_memory(algorithm: Algorithm) -> None:
@@ -157,6 +168,8 @@ def load_start(text: str, name: str, algorithm: Algorithm, fresh: TrainingState,
     for net, weights in trained.weights.items():
         tree[net] = new_learner(weights)._asdict()
         put(tree, AGENT_NETS[name][net].path, weights)
+        if "behind" in tree:  # its games of the first iterations are played by the same agent
+            tree["behind"] = dict.fromkeys(tree["behind"], weights)
     return algorithm.from_tree(tree)
 
 
@@ -171,9 +184,10 @@ def _check_start(where: str, info: Mapping[str, Any], name: str, algorithm: Algo
         theirs, mine = info["settings"][place.setting], getattr(algorithm.settings, place.setting)
         if Net(game, make_net(theirs), place.head).shapes() != Net(game, make_net(mine), place.head).shapes():
             raise BadInput(f"{where} has the {place.setting} {theirs}, which is not the one of this run, {mine}")
-    theirs, mine = info["settings"].get("window"), getattr(algorithm.settings, "window", None)
-    if Path(where).is_dir() and theirs != mine:
-        raise BadInput(
-            f"{where} remembers {theirs} states, and this run {mine}: set window={theirs}, or start from its agent"
-            " alone, which beamzero export writes"
-        )
+    for setting in ("window", "lag"):
+        theirs, mine = info["settings"].get(setting, 0), getattr(algorithm.settings, setting, 0)
+        if Path(where).is_dir() and theirs != mine:
+            raise BadInput(
+                f"{where} has the {setting} {theirs}, and this run {mine}: set {setting}={theirs}, or start from its"
+                " agent alone, which beamzero export writes"
+            )

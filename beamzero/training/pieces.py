@@ -79,7 +79,7 @@ class Task(NamedTuple):
     changes: Mapping[str, Any]
     trials: Sequence[Trial]
     deadline: float | None
-    """By `time.monotonic`, which all processes of a machine share."""
+    """By `now`, which machines share that go by the same time."""
 
     @property
     def game(self) -> Game:
@@ -88,6 +88,10 @@ class Task(NamedTuple):
     @property
     def run_folder(self) -> Path:
         return self.folder / self.piece.name
+
+
+def now() -> float:
+    return time.time()
 
 
 def do_piece(task: Task, ratings: Ratings, watch: Report) -> PieceResult | None:
@@ -127,7 +131,7 @@ def anchor_elos(ratings: Ratings) -> dict[str, float]:
 
 def _train(task: Task, ratings: Ratings, watch: Report) -> bool:
     """Train a piece to its end, from where it is; False where the time is up before."""
-    left = None if task.deadline is None else task.deadline - time.monotonic()
+    left = None if task.deadline is None else task.deadline - now()
     if left is not None and left <= 0:
         return False
     recipe = find_recipe(task.piece.recipe)

@@ -12,20 +12,21 @@ from jax import Array
 
 from beamzero.errors import RunStopped
 from beamzero.games import Game
-from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
+from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
 from beamzero.search.beam import BeamSearch
 from beamzero.search.cores import searches_at_once
-from beamzero.search.evaluator import Evaluator
+from beamzero.search.evaluator import Evaluator, RootMoves
 from beamzero.search.simple import OneLook
+from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes, nobody
 from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
 from beamzero.training.laps import Laps
-from beamzero.training.replay import remember, remember_with_rolls, some_games
+from beamzero.training.replay import all_games, remember, remember_with_rolls, some_games
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, evenly, share_done
-from beamzero.training.selfplay import SelfPlay, self_play
+from beamzero.training.selfplay import Games, SelfPlay, self_play
 from beamzero.training.settings import ProbsSettings
-from beamzero.training.targets import mix_in_q, search_all
+from beamzero.training.targets import Searches, cut_searches, gather, mix_in_q, search_some
 
 
 class ProbsState(NamedTuple):
@@ -38,12 +39,18 @@ class ProbsState(NamedTuple):
         """As plain dicts, which is how it lies on disk."""
         return {"value": self.value._asdict(), "q": self.q._asdict()}
 
+    @property
+    def weights(self) -> Weights:
+        """Of both nets."""
+        return {"value": self.value.weights, "q": self.q.weights}
+
 
 @dataclasses.dataclass(frozen=True)
 class Probs:
     """The algorithm with its settings, for one game."""
 
     title: ClassVar[str] = "PROBS"
+    pieces: ClassVar[bool] = True
 
     game: Game
     settings: ProbsSettings
@@ -70,7 +77,10 @@ class Probs:
         return ProbsState(Learner(**tree["value"]), Learner(**tree["q"]))
 
     def evaluator(self, state: ProbsState) -> Evaluator:
-        return make_evaluator(self.value_net, state.value.weights, self.q_net, state.q.weights)
+        return self._evaluator(state.weights)
+
+    def _evaluator(self, weights: Weights) -> Evaluator:
+        return make_evaluator(self.value_net, weights["value"], self.q_net, weights["q"])
 
     def player(self, state: ProbsState) -> Player:
         """The agent: one look at Q."""
@@ -81,7 +91,13 @@ class Probs:
         return self._search_batch * searches_at_once() * self._search.bytes_per_root(self.game)
 
     def iterate(
-        self, state: ProbsState, iteration: int, key: Array, report: Phase, share: float | None = None
+        self,
+        state: ProbsState,
+        iteration: int,
+        key: Array,
+        report: Phase,
+        share: float | None = None,
+        crew: Crew = CORES,
     ) -> tuple[ProbsState, dict[str, Any]]:
         """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget.
 
@@ -94,8 +110,13 @@ class Probs:
         slow_down = cosine(share, settings.final_learning_rate)
         clock = Laps()
 
+        lanes = cut_lanes(iteration, settings.games, self._lanes, play_key)
         report("self-play", 0, settings.games)
-        games = self_play(self.game, self._self_play, self.evaluator(state), play_key)
+        parts = []
+        for part in crew.do(self.play, Batch(state.weights, lanes), nobody):
+            parts.append(part)
+            report("self-play", len(parts) * self._self_play.games, settings.games)
+        games = all_games(parts)
         mean_turns = float(jnp.mean(games.length.astype(jnp.float32)))
         clock.lap("self_play")
 
@@ -118,10 +139,11 @@ class Probs:
         for step, first in enumerate(range(0, self._q_games, self._q_step)):
             part = remember(self._capacity(self._q_step), some_games(games, first, self._q_step))
             size = int(part.size)
-            rows, asked = search_all(
-                self.game, self._search, expand, self._search_batch, self.evaluator(state), part,
-                functools.partial(self._searching, report, size),
-            )  # fmt: skip
+            some = cut_searches(part, self._search_batch, expand)
+            found = crew.do(self.search, Batch(state.weights, some), nobody)
+            rows, asked = gather(
+                self.game, part, self._search_batch, found, functools.partial(self._searching, report, size)
+            )
             clock.lap("search")
             report("fitting Q", 0, 1)
             q, q_loss = self._fit(
@@ -140,6 +162,14 @@ class Probs:
             "looks": int(jnp.sum(games.length)),
             "learning_rate_share": slow_down, "seconds": clock.seconds,
         }  # fmt: skip
+
+    def play(self, weights: Weights, lane: Lane, told: Told) -> Games:
+        """The games of a lane."""
+        return self_play(self.game, self._self_play, self._evaluator(weights), lane.random_key)
+
+    def search(self, weights: Weights, some: Searches, told: Told) -> tuple[RootMoves, Array]:
+        """What beam searches find; and how many evaluations that took."""
+        return search_some(self.game, self._search, self._evaluator(weights), some)
 
     @staticmethod
     def _searching(report: Phase, total: int, done: int) -> None:
@@ -172,12 +202,16 @@ class Probs:
     def _self_play(self) -> SelfPlay:
         settings = self.settings
         return SelfPlay(
-            games=settings.games,
+            games=settings.games // self._lanes,
             max_turns=min(settings.max_turns, self.game.max_plies),
             temperature=settings.temperature,
             noise=settings.noise,
             sampled_moves=settings.sampled_moves,
         )
+
+    @property
+    def _lanes(self) -> int:
+        return max(1, self.settings.lanes)
 
     @functools.cached_property
     def _search(self) -> BeamSearch:

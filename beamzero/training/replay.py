@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
@@ -49,6 +50,13 @@ def _with_rolls(games: Games) -> Games:
     decisions = Rolls(games.states, games.played, games.outcome)
     states, played, outcome = jax.tree.map(by_turns, decisions, games.rolls)
     return Games(states, played, outcome, games.length)
+
+
+def all_games(parts: Sequence[Games]) -> Games:
+    """The games of all parts, in order."""
+    if len(parts) == 1:
+        return parts[0]
+    return jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
 
 
 def some_games(games: Games, first: int, number: int) -> Games:

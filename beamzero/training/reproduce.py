@@ -6,7 +6,6 @@ The opponents of the ratings are rated once for all pieces of a game.
 from __future__ import annotations
 
 import functools
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,10 +17,10 @@ from beamzero.runs.claim import claim_folder
 from beamzero.runs.run import only_one
 from beamzero.training.config import find_recipe, make_settings, settle
 from beamzero.training.order import check_settings
-from beamzero.training.pieces import PieceResult, Ratings, Task, do_piece, rate_opponents
+from beamzero.training.pieces import PieceResult, Ratings, Task, do_piece, now, rate_opponents
 from beamzero.training.settings import RunSettings
 from beamzero.training.study import Piece, Study
-from beamzero.training.workers import Job, Told, do_jobs, share_device
+from beamzero.training.workers import DoJobs, Job, Told, do_jobs, share_device
 
 
 class Finished(NamedTuple):
@@ -41,18 +40,20 @@ def reproduce(
     minutes: float | None = None,
     workers: int = 1,
     warn: Callable[[str], None] = warnings.warn,
+    do: DoJobs = do_jobs,
 ) -> Finished:
     """Do what is not done yet, for as many minutes; `changes` are settings that all pieces have otherwise.
 
-    With more than one worker so many pieces are trained at once, in processes of their own that share the device.
+    With more than one worker so many pieces are trained at once, in processes of their own that share the device; `do`
+    is who trains.
     """
     changes = changes or {}
     if minutes is not None and not minutes > 0:
         raise BadInput(f"minutes is {minutes}, but must be more than 0")
     workers = min(workers, len(study.pieces))
-    if workers > 1:
+    if workers > 1 and do is do_jobs:
         share_device(workers)
-    deadline = None if minutes is None else time.monotonic() + 60 * minutes
+    deadline = None if minutes is None else now() + 60 * minutes
     tasks = [  # what is wrong is found before all else
         Task(piece, folder.absolute(), _settings(study, piece, changes), changes, study.trials, deadline)
         for piece in study.pieces
@@ -69,7 +70,7 @@ def reproduce(
             Job(task.piece.name, task.settings.iterations, functools.partial(do_piece, task, anchors[task.game.spec]))
             for task in tasks
         ]
-        found = do_jobs(jobs, told, warn, workers)
+        found = do(jobs, told, warn, workers)
     results = [one for one in found if one is not None]
     return Finished(results, anchors, complete=len(results) == len(study.pieces))
 

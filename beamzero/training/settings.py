@@ -87,6 +87,11 @@ class RunSettings:
                 raise BadInput(f"{name} is {value}, but must be even: openings are played with both colours")
 
 
+def _check_lanes(lanes: int, games: int) -> None:
+    if lanes and games % lanes:
+        raise BadInput(f"lanes is {lanes}, but must divide the {games} games of an iteration")
+
+
 @dataclasses.dataclass(frozen=True)
 class ProbsSettings(RunSettings):
     """Every setting of a PROBS run."""
@@ -117,6 +122,8 @@ class ProbsSettings(RunSettings):
     """M: depth limit of the beam search, as in the paper: leaves lie up to M + 1 plies down."""
     strict_depth: bool = False
     """Let no leaf lie deeper than `depth` plies."""
+    lanes: int = 0
+    """Parts that the games are played in, side by side. 0 chooses by the device, once for a run."""
     search_batch: int = 0
     """Beam searches that run side by side; more needs more memory. 0 chooses by the device, once for a run."""
 
@@ -154,6 +161,7 @@ class ProbsSettings(RunSettings):
         "expand_first": (0, MOST_EXPANSIONS),
         "q_value": (0.0, 1.0),
         "depth": (1, 10**6),
+        "lanes": (0, 1024),
         "search_batch": (0, 10**6),
         "value_learning_rate": (1e-9, 1.0),
         "q_learning_rate": (1e-9, 1.0),
@@ -165,6 +173,7 @@ class ProbsSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_lanes(self.lanes, self.games)
         if self.q_games > self.games:
             raise BadInput(f"q_games is {self.q_games}, but must be at most games, {self.games}")
         if self.expand_first > self.expand:
@@ -210,6 +219,10 @@ class AlphaZeroSettings(RunSettings):
     """Share of the games in which the most visited move is played throughout."""
     lanes: int = 0
     """Batches of games that are played side by side, one a core. 0 chooses by the device, once for a run."""
+
+    lag: int = 0
+    """Games are played by the agent of so many iterations before, so that workers need not wait until the net is
+    fitted; the first ones by that of the beginning."""
 
     net: str = "mlp:width=256,depth=3"
     """The net, which gives the policy and the value, such as mlp:width=256,depth=3."""
@@ -258,6 +271,7 @@ class AlphaZeroSettings(RunSettings):
         "random_plies": (0, 10**4),
         "greedy_games": (0.0, 1.0),
         "lanes": (0, 1024),
+        "lag": (0, 16),
         "learning_rate": (1e-9, 1.0),
         "batch_size": (1, 10**6),
         "batches": (1, 10**6),
@@ -281,8 +295,7 @@ class AlphaZeroSettings(RunSettings):
             raise BadInput("search_value and evaluation_value are shares of one whole: together at most 1")
         if self.search not in ("puct", "gumbel"):
             raise BadInput(f"search is {self.search!r}, but must be puct or gumbel")
-        if self.lanes and self.games % self.lanes:
-            raise BadInput(f"lanes is {self.lanes}, but must divide the {self.games} games of an iteration")
+        _check_lanes(self.lanes, self.games)
         make_net(self.net)
 
 

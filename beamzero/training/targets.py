@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,62 +15,60 @@ from beamzero.games import Game, State
 from beamzero.games.chance import chance_is_next
 from beamzero.search.beam import BeamSearch
 from beamzero.search.children import listed_moves
-from beamzero.search.cores import side_by_side
 from beamzero.search.evaluator import Evaluator, RootMoves, scores_of_moves
 from beamzero.search.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.training.fit import QRows
 from beamzero.training.replay import Memory
 
 
-def search_all(
+class Searches(NamedTuple):
+    """States to search from, as many as run in one program."""
+
+    states: State  # [B, ...]
+    real: Array  # bool [B] whether there is anything to search
+    expansions: Array  # int32 [] to stop after, if the search's own limit is not lower
+
+
+def cut_searches(memory: Memory, batch: int, expansions: int) -> list[Searches]:
+    """The real rows of `memory`, `batch` of them at a time. Other numbers of `expansions` compile nothing anew."""
+    limit = jnp.int32(expansions)
+    return [_cut(batch, memory, jnp.int32(first), limit) for first in range(0, int(memory.size), batch)]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _cut(batch: int, memory: Memory, first: Array, expansions: Array) -> Searches:
+    places = first + jnp.arange(batch, dtype=jnp.int32)
+    return Searches(take_rows(memory.states, places), places < memory.size, expansions)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def search_some(game: Game, search: BeamSearch, evaluator: Evaluator, some: Searches) -> tuple[RootMoves, Array]:
+    """What the searches found; and the number of evaluations."""
+    tree = search.start(game, some.states, wanted=some.real)
+    tree = search.advance(game, evaluator, tree, some.expansions)
+    return search.root_moves(game, tree), jnp.sum(tree.evaluations)
+
+
+def gather(
     game: Game,
-    search: BeamSearch,
-    expansions: int,
-    batch: int,
-    evaluator: Evaluator,
     memory: Memory,
+    batch: int,
+    results: Iterable[tuple[RootMoves, Array]],
     progress: Callable[[int], None],
 ) -> tuple[QRows, int]:
-    """The search's values for every real row of `memory`, `batch` roots at a time; and how many evaluations it took.
+    """What the searches of `cut_searches` found of every row of `memory`; and how many evaluations it took.
 
-    It stops after so many `expansions`, if its own limit is not lower; other numbers of them compile nothing anew.
     `progress` is told how many states have been searched.
     """
-    size = int(memory.size)
-    rows = jax.tree.leaves(memory.states)[0].shape[0]
+    size, rows = int(memory.size), memory.outcome.shape[0]
     moves = np.zeros((rows + batch, game.max_moves), np.int32)
     values = np.full((rows + batch, game.max_moves), -np.inf, np.float32)
     evaluations = 0
-
-    def search_from(first: int) -> tuple[RootMoves, Array]:
-        return _search_some(
-            game, search, batch, evaluator, memory.states, jnp.int32(first), memory.size, jnp.int32(expansions)
-        )
-
-    starts = range(0, size, batch)
-    for first, (found, asked) in zip(starts, side_by_side(search_from, starts), strict=True):
+    for first, (found, asked) in zip(range(0, size, batch), results, strict=True):
         moves[first : first + batch], values[first : first + batch] = found.moves, found.values
         evaluations += int(asked)
         progress(min(first + batch, size))
     return QRows(memory.states, jnp.asarray(moves[:rows]), jnp.asarray(values[:rows])), evaluations
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _search_some(
-    game: Game,
-    search: BeamSearch,
-    batch: int,
-    evaluator: Evaluator,
-    states: State,
-    first: Array,
-    size: Array,
-    expansions: Array,
-) -> tuple[RootMoves, Array]:
-    """What the searches of the states from row `first` on found, `batch` of them; and the number of evaluations."""
-    places = first + jnp.arange(batch, dtype=jnp.int32)
-    tree = search.start(game, take_rows(states, places), wanted=places < size)
-    tree = search.advance(game, evaluator, tree, expansions)
-    return search.root_moves(game, tree), jnp.sum(tree.evaluations)
 
 
 @functools.partial(jax.jit, static_argnums=0)

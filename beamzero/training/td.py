@@ -28,6 +28,7 @@ from beamzero.search.children import listed_moves, value_children
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
 from beamzero.search.packing import pack, take_rows
 from beamzero.search.simple import BestChild
+from beamzero.training.crew import CORES, Crew
 from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, new_learner
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
@@ -60,6 +61,7 @@ class TD:
     """The algorithm with its settings, for one game."""
 
     title: ClassVar[str] = "TD(lambda)"
+    pieces: ClassVar[bool] = False
 
     game: Game
     settings: TdSettings
@@ -90,9 +92,15 @@ class TD:
         return 2 * self.settings.games * self._turns * size
 
     def iterate(
-        self, state: TdState, iteration: int, key: Array, report: Phase, share: float | None = None
+        self,
+        state: TdState,
+        iteration: int,
+        key: Array,
+        report: Phase,
+        share: float | None = None,
+        crew: Crew = CORES,
     ) -> tuple[TdState, dict[str, Any]]:
-        """One iteration: play, and fit the net to what came of its positions."""
+        """One iteration: play, and fit the net to what came of its positions. Most of it is fitting: no crew helps."""
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))

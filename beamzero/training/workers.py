@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing import connection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from beamzero.compiler import keep_compiled_code
 from beamzero.errors import BadInput, RunStopped
@@ -28,6 +28,14 @@ Told = Callable[[str, int, int], None]
 
 _MEMORY = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")
 """The old and the new name of the same; JAX takes no two."""
+
+
+class DoJobs(Protocol):
+    """A way to do jobs: `do_jobs`, or another with the same results."""
+
+    def __call__(
+        self, jobs: Sequence[Job], told: Told, warn: Callable[[str], None] = ..., workers: int = ...
+    ) -> list[Any]: ...
 
 
 class Job(NamedTuple):

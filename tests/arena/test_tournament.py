@@ -72,7 +72,7 @@ def simulated(monkeypatch):
     elo: dict[str, float] = {}
     fought: list[tuple[str, str, int]] = []
 
-    def lot(game, first, second, games, random_plies, seed, progress, avoid):
+    def lot(game, first, second, games, random_plies, seed, progress, avoid, **_):
         rng = np.random.default_rng(seed)
         chance = expected_score(elo[first.name] - elo[second.name])
         if first.deterministic and len(avoid) >= 30:

@@ -13,7 +13,7 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.spec import field_types
 from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.config import find_recipe, list_recipes, make_settings, settle
+from beamzero.training.config import check_game, find_recipe, list_recipes, make_settings, settle
 from beamzero.training.settings import (
     CHANGEABLE,
     AlphaZeroSettings,
@@ -188,6 +188,19 @@ def test_a_recipe_for_the_other_algorithm_is_refused():
         make_settings(other, {}, "probs")
     with pytest.raises(BadInput, match=r"^unknown algorithm 'sarsa' \(there are: alphazero, probs, td\)$"):
         make_settings(None, {}, "sarsa")
+
+
+def test_a_recipe_serves_the_variants_of_its_game_but_no_other_game():
+    recipe = find_recipe("kalah_alphazero_quick")
+    check_game(recipe, make_game("kalah"))
+    check_game(recipe, make_game("kalah:empty_capture=true"))
+    with pytest.raises(BadInput, match=r"^the recipe kalah_alphazero_quick is for kalah, not togyzkumalak$"):
+        check_game(recipe, make_game("togyzkumalak"))
+    variant = dataclasses.replace(recipe, game="kalah:houses=4")
+    check_game(variant, make_game("kalah:houses=4"))
+    for other in ("kalah", "kalah:houses=5"):
+        with pytest.raises(BadInput, match=f"is for kalah:houses=4, not {other}$"):
+            check_game(variant, make_game(other))
 
 
 def test_a_recipe_has_nothing_but_what_is_read():

@@ -37,7 +37,11 @@ def iterate(algorithm, state, iteration=0, seed=0):
 def plain_iteration(algorithm, state, rate, key):
     """Algorithm 2, one state at a time, where all states fit into one minibatch."""
     play_key, _, _ = jax.random.split(key, 3)
-    games = jax.device_get(self_play(GAME, algorithm._self_play, algorithm.evaluator(state), play_key))
+    lanes = [
+        self_play(GAME, algorithm._self_play, algorithm.evaluator(state), jax.random.fold_in(play_key, lane))
+        for lane in range(algorithm.settings.lanes)
+    ]
+    games = jax.tree.map(lambda *x: np.concatenate(x), *lanes)
     memory = []  # D_ER
     for game in range(games.length.size):
         for turn in range(int(games.length[game])):
@@ -81,7 +85,7 @@ def descend(loss, learner, rate):
 
 def test_an_iteration_is_the_papers_algorithm():
     algorithm = Probs(GAME, settings(
-        games=6, expand=12, iterations=3, symmetry=False, value_batch_size=64, q_batch_size=64,
+        games=6, lanes=2, expand=12, iterations=3, symmetry=False, value_batch_size=64, q_batch_size=64,
         value_learning_rate=0.01, q_learning_rate=0.01, final_learning_rate=0.2,
     ))  # fmt: skip
     state = plain = algorithm.init(jax.random.key(3))
@@ -121,7 +125,7 @@ def test_q_learns_from_some_of_the_games_in_steps():
     first = algorithm.init(jax.random.key(0))
     seen: list[tuple[str, int, int]] = []
     state, record = algorithm.iterate(first, 0, jax.random.key(0), lambda *told: seen.append(told))
-    play_key, _, _ = jax.random.split(jax.random.fold_in(jax.random.key(0), 0), 3)
+    play_key = jax.random.fold_in(jax.random.split(jax.random.fold_in(jax.random.key(0), 0), 3)[0], 0)
     lengths = np.asarray(self_play(GAME, algorithm._self_play, algorithm.evaluator(first), play_key).length)
     assert record["states"] == lengths.sum()
     assert record["searched"] == lengths[:6].sum()

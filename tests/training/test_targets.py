@@ -15,7 +15,7 @@ from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
 from beamzero.training.replay import Memory, remember, remember_with_rolls
 from beamzero.training.selfplay import SelfPlay, self_play
-from beamzero.training.targets import mix_in_q, search_all
+from beamzero.training.targets import cut_searches, gather, mix_in_q, search_some
 
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
 OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots
@@ -34,6 +34,11 @@ def evaluator(game):
 def memory_of(game) -> Memory:
     games = self_play(game, SelfPlay(5, 20, 1.0, 0.25, 0), evaluator(game), jax.random.key(0))
     return remember(90, games)
+
+
+def search_all(game, search, expansions, batch, memory, told=lambda done: None):
+    found = (search_some(game, search, evaluator(game), some) for some in cut_searches(memory, batch, expansions))
+    return gather(game, memory, batch, found, told)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -55,7 +60,7 @@ def test_every_real_row_is_searched_and_nothing_else(game, batch):
     assert 20 < count <= 90 and (batch == 1 or count % batch), "the last batch has rows to spare"
     assert count < 90 or game == OTHELLO, "and so has the memory"
     told: list[int] = []
-    rows, evaluations = search_all(game, SEARCH, SEARCH.expand, batch, evaluator(game), memory, told.append)
+    rows, evaluations = search_all(game, SEARCH, SEARCH.expand, batch, memory, told.append)
     rows, states = jax.device_get((rows, memory.states))
     asked = 0
     for row in range(count):
@@ -73,17 +78,17 @@ def test_every_real_row_is_searched_and_nothing_else(game, batch):
 
 def test_an_empty_memory_has_nothing_to_search():
     memory = memory_of(SMALL)._replace(size=jnp.int32(0))
-    rows, evaluations = search_all(SMALL, BeamSearch(3), 3, 8, evaluator(SMALL), memory, lambda done: None)
+    rows, evaluations = search_all(SMALL, BeamSearch(3), 3, 8, memory)
     assert evaluations == 0 and not jnp.isfinite(rows.values).any()
 
 
 def test_a_search_that_is_stopped_after_some_expansions_is_one_of_so_many():
     memory = memory_of(SMALL)
-    stopped, _ = search_all(SMALL, SEARCH, 3, 32, evaluator(SMALL), memory, lambda done: None)
-    smaller, _ = search_all(SMALL, BeamSearch(3, depth=2), 3, 32, evaluator(SMALL), memory, lambda done: None)
+    stopped, _ = search_all(SMALL, SEARCH, 3, 32, memory)
+    smaller, _ = search_all(SMALL, BeamSearch(3, depth=2), 3, 32, memory)
     np.testing.assert_array_equal(stopped.values, smaller.values)
-    whole, _ = search_all(SMALL, SEARCH, 99, 32, evaluator(SMALL), memory, lambda done: None)
-    usual, _ = search_all(SMALL, SEARCH, SEARCH.expand, 32, evaluator(SMALL), memory, lambda done: None)
+    whole, _ = search_all(SMALL, SEARCH, 99, 32, memory)
+    usual, _ = search_all(SMALL, SEARCH, SEARCH.expand, 32, memory)
     np.testing.assert_array_equal(whole.values, usual.values, "it never goes beyond its own limit")
     assert (usual.values != stopped.values).any()
 

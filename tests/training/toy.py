@@ -17,6 +17,7 @@ from beamzero.runs.metrics import read_metrics
 from beamzero.runs.run import Run
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.crew import CORES, Crew
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
 from beamzero.training.report import QUIET, Report
@@ -71,8 +72,8 @@ def order(folder: Path, **changes: Any) -> Order:
     return Order(**{"game": GAME, "folder": folder, "changes": {**toy, **changes}, **fields})
 
 
-def run_toy(folder: Path, report: Report = QUIET, **changes: Any) -> Outcome:
-    return train(order(folder, **changes), report)
+def run_toy(folder: Path, report: Report = QUIET, crew: Crew = CORES, **changes: Any) -> Outcome:
+    return train(order(folder, **changes), report, crew)
 
 
 def command(folder: Path, *more: str, algorithm: str = "probs", **changes: Any) -> list[str]:
@@ -121,7 +122,7 @@ def same_bits(one: Any, other: Any) -> bool:
 def numbers(folder: Path) -> list[dict[str, Any]]:
     """The lines of metrics, less what a clock says."""
     records = read_metrics(folder)
-    return [{k: v for k, v in record.items() if k not in ("seconds", "total_seconds")} for record in records]
+    return [{k: v for k, v in record.items() if k not in ("seconds", "total_seconds", "crew")} for record in records]
 
 
 def assert_same_run(one: Path, other: Path) -> None:

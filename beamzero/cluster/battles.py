@@ -1,0 +1,91 @@
+"""The games of a battle, played by the workers of a cluster, some at a time."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from beamzero.arena.playing import Finished, Progress, play_games
+from beamzero.cluster.pool import Pool
+from beamzero.games import Game, State, make_game
+from beamzero.players import make_player
+from beamzero.players.player import Player
+
+
+class Part(NamedTuple):
+    """Some of the games of a battle."""
+
+    states: State  # [B, ...] where they go on
+    first_side: np.ndarray  # int32 [B] the side of the first-named player
+    before: np.ndarray  # int32 [B, T] the moves so far
+    key: np.ndarray  # uint32: the data of a key
+
+
+class ClusterPlay:
+    """Plays as `play_games` does, with keys of their own for every part: other games, by the same law.
+
+    Workers make the players anew out of their names, which must be texts that `make_player` takes.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(
+        self,
+        game: Game,
+        first: Player,
+        second: Player,
+        states: State,
+        first_side: Array,
+        before: np.ndarray,
+        key: Array,
+        most: int,
+        progress: Progress | None,
+    ) -> Finished:
+        total = first_side.shape[0]
+        rows = -(-total // (2 * self.pool.wanted))
+        whole = jax.device_get((states, first_side)), before
+        parts = []
+        for number, begin in enumerate(range(0, total, rows)):
+            # All parts have the same shape; what fills up the last one is played and forgotten.
+            places = np.minimum(np.arange(begin, begin + rows), total - 1)
+            (some, sides), moves = jax.tree.map(lambda x, places=places: x[places], whole)
+            parts.append(Part(some, sides, moves, np.asarray(jax.random.key_data(jax.random.fold_in(key, number)))))
+        function = functools.partial(play_part, game.spec, first.name, second.name, most)
+        found: list[Finished] = []
+        for done in self.pool.do(function, None, parts):
+            found.append(done)
+            if progress is not None:
+                progress(min(len(found) * rows, total), total)
+        longest = max(one.moves.shape[1] for one in found)
+        return Finished(
+            jax.tree.map(lambda *x: jnp.concatenate(x)[:total], *[one.states for one in found]),
+            np.concatenate([_pad(one.moves, longest) for one in found])[:total],
+            np.concatenate([_pad(one.outcomes, longest) for one in found])[:total],
+            np.concatenate([one.forfeits for one in found], axis=1)[:, :total],
+        )
+
+
+def _pad(moves: np.ndarray, length: int) -> np.ndarray:
+    return np.pad(moves, ((0, 0), (0, length - moves.shape[1])), constant_values=-1)
+
+
+def play_part(game: str, first: str, second: str, most: int, shared: None, part: Part) -> Finished:
+    """What comes of a part, as plain arrays."""
+    rules, one, other = _players(game, first, second)
+    key = jax.random.wrap_key_data(jnp.asarray(part.key))
+    states = jax.tree.map(jnp.asarray, part.states)
+    return jax.device_get(
+        play_games(rules, one, other, states, jnp.asarray(part.first_side), part.before, key, most, None)
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def _players(game: str, first: str, second: str) -> tuple[Game, Player, Player]:
+    rules = make_game(game)
+    return rules, make_player(first, rules), make_player(second, rules)

@@ -1,0 +1,36 @@
+"""Whole trainings as the work of a cluster: each a run of its own, in a folder that all machines see."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from beamzero.cluster.pool import Pool
+from beamzero.compiler import keep_compiled_code
+from beamzero.training.report import QUIET
+from beamzero.training.workers import Job, Told
+
+
+class ClusterJobs:
+    """Does jobs as `do_jobs` does. One whose worker died goes on where its files say, with another."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(
+        self, jobs: Sequence[Job], told: Told, warn: Callable[[str], None] = warnings.warn, workers: int = 1
+    ) -> list[Any]:
+        total, done = sum(job.iterations for job in jobs), 0
+        told(f"{len(jobs)} trainings", 0, total)
+        found = []
+        for job, result in zip(jobs, self.pool.do(do_job, None, list(jobs), alone=True), strict=True):
+            found.append(result)
+            done += job.iterations if result is not None else 0
+            told(job.name, done, total)
+        return found
+
+
+def do_job(shared: None, job: Job) -> Any:
+    keep_compiled_code()
+    return job.work(QUIET)

@@ -1,0 +1,318 @@
+"""Workers on a cluster, who do pieces of work; whoever dies, what they had is done by another.
+
+One thread hands out the pieces and takes in the results, so that nobody waits while the process that asked is busy.
+Every piece is a ticket, and its result is taken once: the second of two answers is thrown away.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import itertools
+import os
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from beamzero.cluster.connect import import_ray, versions
+from beamzero.errors import BadInput, RunStopped
+
+Function = Callable[[Any, Any], Any]
+"""What a worker does with what all share, and with a piece: a function that both sides can import."""
+
+MOST_TRIES = 8
+"""A piece that so many workers died of is too large, or otherwise deadly."""
+SLOW = 4.0
+"""A piece that takes so many times the usual is given to another worker too, if one has nothing to do."""
+_FEWEST_SECONDS = 2.0
+"""A piece that was begun more recently is never called slow."""
+_SHORT_SECONDS = 1.0
+"""Pieces that take less are handed out ahead."""
+_MOST_FAILED_STARTS = 3
+_SECONDS_BETWEEN_LOOKS = 0.2
+
+
+class Worker:
+    """What runs on the machines of the cluster, a process each."""
+
+    def __init__(self, folder: str) -> None:
+        with contextlib.suppress(OSError):  # where there is no such folder, nothing can be read from it either
+            os.chdir(folder)
+
+    def hello(self) -> dict[str, Any]:
+        """Where it is, and with what."""
+        return {"host": socket.gethostname(), "pid": os.getpid(), "device": jax.default_backend(), **versions()}
+
+    def do(self, function: Function, shared: Any, piece: Any) -> tuple[Any, float]:
+        """What comes of a piece, and the seconds it took."""
+        begun = time.perf_counter()
+        return function(shared, piece), time.perf_counter() - begun
+
+
+@dataclasses.dataclass(eq=False)
+class Ticket:
+    """A piece of work, until its result is taken."""
+
+    function: Function
+    shared: Any  # a reference to an object of the cluster's store
+    piece: Any
+    alone: bool = False
+    """Whether two at once would be in each other's way."""
+    tries: int = 0
+    begun: float = 0.0
+    on: int = 0
+    """Workers that have it."""
+    done: bool = False
+    result: Any = None
+
+
+@dataclasses.dataclass(eq=False)
+class Hand:
+    """A worker, as it is known here."""
+
+    number: int
+    actor: Any
+    place: str = ""
+    pid: int = 0
+    ready: bool = False
+    holds: list[Ticket] = dataclasses.field(default_factory=list)
+    """What it has: the piece that it works on, and perhaps the next."""
+    pieces: int = 0
+    seconds: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return f"worker {self.number}" + (f" on {self.place}" if self.place else "")
+
+
+class Pool:
+    """So many workers; a context manager. `warn` is told what happened to them."""
+
+    def __init__(self, workers: int, gpus: float = 0.0, warn: Callable[[str], None] = lambda text: None) -> None:
+        self.ray = import_ray()
+        self.wanted, self.gpus, self.warn = workers, gpus, warn
+        self.hands: list[Hand] = []
+        self.calls: dict[Any, tuple[Hand, Ticket | None]] = {}
+        """By the reference to what will come: who has what piece; None where it is a greeting."""
+        self.waiting: collections.deque[Ticket] = collections.deque()
+        self.times: collections.deque[float] = collections.deque(maxlen=50)
+        self.deaths = self.twice = self.failed_starts = 0
+        self.problem: BaseException | None = None
+        self.changed = threading.Condition(threading.RLock())
+        self.closed = False
+        self._numbers = itertools.count(1)
+        self._warnings: collections.deque[str] = collections.deque()
+        self._kind = self.ray.remote(Worker)
+
+    def __enter__(self) -> Pool:
+        with self.changed:
+            for _ in range(self.wanted):
+                self._hire()
+        self.thread = threading.Thread(target=self._work, name="beamzero-pool", daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+        self.thread.join()
+        for hand in self.hands:
+            self.ray.kill(hand.actor)
+
+    def do(self, function: Function, shared: Any, pieces: Sequence[Any], alone: bool = False) -> Iterator[Any]:
+        """What comes of each piece, in order. All are handed out at once, before the first result is asked for."""
+        return self.results(self.begin(function, shared, pieces, alone))
+
+    def begin(self, function: Function, shared: Any, pieces: Sequence[Any], alone: bool = False) -> list[Ticket]:
+        """Hand out the pieces, behind those that were handed out before.
+
+        One that takes long may be done by two workers at the same time, unless each must be `alone`.
+        """
+        where = self.ray.put(shared)  # once, from where each machine fetches it once
+        tickets = [Ticket(function, where, piece, alone) for piece in pieces]
+        with self.changed:
+            self.waiting.extend(tickets)
+            self._hand_out()
+            self.changed.notify_all()
+        return tickets
+
+    def results(self, tickets: Sequence[Ticket]) -> Iterator[Any]:
+        """What comes of the tickets, in order; each result is forgotten here once it is given."""
+        for ticket in tickets:
+            with self.changed:
+                while not ticket.done and self.problem is None:
+                    self.changed.wait(0.5)  # not for ever, so that Ctrl-C is heard
+                    self._speak()
+                if not ticket.done:
+                    assert self.problem is not None
+                    raise self.problem
+                result, ticket.result = ticket.result, None
+            self._speak()
+            yield result
+
+    def forget(self, tickets: Sequence[Ticket]) -> None:
+        """Nobody will ask for these any more."""
+        with self.changed:
+            for ticket in tickets:
+                ticket.done, ticket.result = True, None
+
+    def facts(self) -> Mapping[str, Any]:
+        """How the workers are doing, for the log."""
+        with self.changed:
+            hands = [hand for hand in self.hands if hand.ready]
+            by_worker = {hand.name: {"pieces": hand.pieces, "seconds": round(hand.seconds, 3)} for hand in hands}
+            return {"alive": len(hands), "deaths": self.deaths, "twice": self.twice, "by_worker": by_worker}
+
+    def _speak(self) -> None:
+        """Pass on what happened, from the thread of the one who asked: displays want that."""
+        while self._warnings:
+            with contextlib.suppress(IndexError):
+                self.warn(self._warnings.popleft())
+
+    # --- in the pool's own thread, or holding its lock ---------------------------------------------------------------
+
+    def _work(self) -> None:
+        try:
+            while not self.closed:
+                with self.changed:
+                    references = list(self.calls)
+                    if not references:
+                        self.changed.wait(_SECONDS_BETWEEN_LOOKS)
+                        continue
+                ready, _ = self.ray.wait(references, num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
+                with self.changed:
+                    for reference in ready:
+                        self._take(reference)
+                    self._hand_out()
+                    self.changed.notify_all()
+        except BaseException as error:  # what is wrong must reach who waits
+            with self.changed:
+                self.problem = error
+                self.changed.notify_all()
+
+    def _hire(self) -> None:
+        # With threads of their own for every program, the workers of a machine would fight for its cores.
+        alone = {"JAX_PLATFORMS": "cpu", "NPROC": "1", "PJRT_NPROC": "1"}
+        environment = {} if self.gpus else alone
+        options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.gpus, "runtime_env": {"env_vars": environment}}
+        hand = Hand(next(self._numbers), self._kind.options(**options).remote(os.getcwd()))
+        self.hands.append(hand)
+        self.calls[hand.actor.hello.remote()] = hand, None
+
+    def _hand_out(self) -> None:
+        while True:
+            able = [hand for hand in self.hands if hand.ready and len(hand.holds) < 2]
+            if not able:
+                return
+            hand = min(able, key=lambda hand: len(hand.holds))
+            ticket = self._next(hand)
+            if ticket is None:
+                return
+            ticket.on += 1
+            ticket.begun = time.monotonic()
+            hand.holds.append(ticket)
+            self.calls[hand.actor.do.remote(ticket.function, ticket.shared, ticket.piece)] = hand, ticket
+
+    def _next(self, hand: Hand) -> Ticket | None:
+        """What a worker should have: the next piece, or one that another takes long for.
+
+        Where pieces are short, a worker that is busy has its next one already, and need not wait for it.
+        """
+        while self.waiting and self.waiting[0].done:
+            self.waiting.popleft()
+        usual = statistics.median(self.times) if self.times else float("inf")
+        if self.waiting:
+            early = hand.holds and (self.waiting[0].alone or usual > _SHORT_SECONDS)
+            return None if early else self.waiting.popleft()
+        if hand.holds:
+            return None
+        late = time.monotonic() - max(_FEWEST_SECONDS, SLOW * usual)
+        held = (ticket for _, ticket in self.calls.values() if ticket is not None)
+        return next((t for t in held if t.begun < late and t.on == 1 and not t.done and not t.alone), None)
+
+    def _take(self, reference: Any) -> None:
+        """A greeting or a result has come, or what happened instead of it."""
+        hand, ticket = self.calls.pop(reference)
+        errors = self.ray.exceptions
+        try:
+            found = self.ray.get(reference)
+        except (errors.RayActorError, errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
+            self._bury(hand, error)
+        except (errors.ObjectLostError, errors.ObjectStoreFullError, errors.OutOfDiskError):
+            self._give_back(hand, ticket)
+            what = f"{hand.name}: the cluster's store is full, or lost what it held"
+            self._warnings.append(what)
+            self._again(ticket, what)
+        except errors.RayTaskError as error:
+            raise error.as_instanceof_cause() from None
+        else:
+            self._give_back(hand, ticket)
+            self._use(hand, ticket, found)
+
+    @staticmethod
+    def _give_back(hand: Hand, ticket: Ticket | None) -> None:
+        """A worker has nothing to do with a piece any more."""
+        if ticket is not None:
+            ticket.on -= 1
+            hand.holds.remove(ticket)
+
+    def _use(self, hand: Hand, ticket: Ticket | None, found: Any) -> None:
+        if ticket is None:
+            return self._greet(hand, found)
+        result, seconds = found
+        hand.pieces += 1
+        hand.seconds += seconds
+        self.times.append(seconds)
+        if ticket.done:
+            self.twice += 1
+        else:
+            ticket.done, ticket.result = True, result
+        return None
+
+    def _greet(self, hand: Hand, hello: Mapping[str, Any]) -> None:
+        hand.ready, hand.place, hand.pid = True, hello["host"], hello["pid"]
+        self.failed_starts = 0
+        for name, version in versions().items():
+            if hello[name] != version:
+                raise BadInput(f"{hand.name} has {name} {hello[name]}, but here it is {version}: they must be the same")
+        if self.gpus and hello["device"] == "cpu":
+            raise BadInput(f"{hand.name} was given a GPU, but JAX finds none there")
+
+    def _bury(self, hand: Hand, error: BaseException) -> None:
+        """A worker is dead. Another takes its place, and what it had goes to the next who is free."""
+        what = f"{hand.name} died: another takes its place"
+        self.hands.remove(hand)
+        self.calls = {reference: call for reference, call in self.calls.items() if call[0] is not hand}
+        self.deaths += hand.ready
+        self.failed_starts += not hand.ready
+        if self.failed_starts > _MOST_FAILED_STARTS * self.wanted:
+            raise RunStopped(f"workers die as they begin: {' '.join(str(error).split())[:300]}")
+        self._warnings.append(what)
+        self._hire()
+        for ticket in reversed(hand.holds.copy()):
+            working = ticket is hand.holds[0]
+            self._give_back(hand, ticket)
+            # Only what it was at work on can have been its death.
+            self._again(ticket, what if working else None, MOST_TRIES)
+
+    def _again(self, ticket: Ticket | None, why: str | None, most: int = 25 * MOST_TRIES) -> None:
+        """A piece has no result: unless somebody else has it too, it is the next to be done."""
+        if ticket is None or ticket.done or ticket.on:
+            return
+        ticket.tries += why is not None
+        if ticket.tries >= most:
+            raise RunStopped(
+                f"a piece of work failed {ticket.tries} times, last by this: {why}; if workers run out of memory, give"
+                " them smaller pieces (search_batch, lanes)"
+            )
+        if ticket.tries > 1:
+            self.waiting.append(ticket)  # what may be deadly does not keep the others from being done
+        else:
+            self.waiting.appendleft(ticket)

@@ -1,0 +1,107 @@
+"""Whoever does the pieces of an iteration, what comes of it is the same; and games may lag behind the net."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from beamzero.games import make_game
+from beamzero.training.alphazero import AlphaZero
+from beamzero.training.crew import CORES, Batch, cut_lanes
+from beamzero.training.probs import Probs
+from beamzero.training.report import Report
+from beamzero.training.settings import AlphaZeroSettings, ProbsSettings
+from tests.training.toy import GAME, TOYS, same_bits
+
+KINDS = {"probs": (Probs, ProbsSettings), "alphazero": (AlphaZero, AlphaZeroSettings)}
+
+
+def make(kind: str, **changes):
+    algorithm, settings = KINDS[kind]
+    return algorithm(make_game(GAME), settings(**{**TOYS[kind], **changes}))
+
+
+class Strangers:
+    """Do pieces in another order, twice, from what travelled as bytes; and ahead of time whatever they may."""
+
+    def __init__(self) -> None:
+        self.begun: dict[tuple[str, int], list] = {}
+        self.asked: list[tuple[str, int, int]] = []
+
+    def do(self, work, batch, told, ahead=()):
+        self.asked.append((work.__name__, len(batch.pieces), len(ahead)))
+        for one in (batch, *ahead):
+            place = work.__name__, int(getattr(one.pieces[0], "number", -1))
+            if place[1] < 0 or place not in self.begun:
+                self.begun[place] = self._done(work, one)
+        return iter(self.begun.pop((work.__name__, int(getattr(batch.pieces[0], "number", -1)))))
+
+    def _done(self, work, batch):
+        weights = jax.tree.map(np.array, batch.weights)
+        results = {}
+        for number in [*reversed(range(len(batch.pieces))), 0]:
+            piece = jax.tree.map(np.asarray, batch.pieces[number])
+            results[number] = jax.device_get(work(weights, piece, lambda done: None))
+        return [results[number] for number in range(len(batch.pieces))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("probs", {"lanes": 2, "search_batch": 16, "q_games_per_step": 4}),
+        ("alphazero", {"lanes": 4}),
+        ("alphazero", {"lanes": 2, "lag": 2}),
+    ],
+)
+def test_it_does_not_matter_who_does_the_work(kind, changes):
+    algorithm, crew = make(kind, iterations=4, **changes), Strangers()
+    one = other = algorithm.init(jax.random.key(0))
+    for iteration in range(4):
+        one, here = algorithm.iterate(one, iteration, jax.random.key(1), Report().phase)
+        other, there = algorithm.iterate(other, iteration, jax.random.key(1), Report().phase, crew=crew)
+        assert same_bits(one, other)
+        for record in (here, there):
+            del record["seconds"]
+        assert here == there
+    if "lag" in changes:
+        assert [ahead for _, _, ahead in crew.asked] == [2, 2, 1, 0], "nothing is begun beyond the last iteration"
+    assert {count for _, count, _ in crew.asked} >= {changes["lanes"]} and not crew.begun
+
+
+def test_games_that_lag_are_played_by_the_agent_of_that_many_iterations_before():
+    agents = []
+    lagging = make("alphazero", iterations=5, lag=2, lanes=1)
+
+    class Watching:
+        def do(self, work, batch, told, ahead=()):
+            agents.append(batch.weights)
+            return CORES.do(work, batch, told, ahead)
+
+    states = [lagging.init(jax.random.key(0))]
+    for iteration in range(5):
+        state, _ = lagging.iterate(states[-1], iteration, jax.random.key(1), Report().phase, crew=Watching())
+        states.append(lagging.from_tree(state.as_tree()))
+        assert same_bits(states[-1], state)
+    for iteration, played in enumerate(agents):
+        assert same_bits(played, states[max(0, iteration - 2)].best)
+    assert not same_bits(states[1].best, states[2].best)
+
+
+def test_lanes_are_numbered_by_their_first_game_and_have_keys_of_their_own():
+    lanes = cut_lanes(3, 12, 4, jax.random.key(5))
+    assert [lane.number for lane in lanes] == [36, 39, 42, 45]
+    assert len({lane.key.tobytes() for lane in lanes}) == 4
+    again = cut_lanes(3, 12, 4, jax.random.key(5))[2].random_key
+    assert (jax.random.key_data(lanes[2].random_key) == jax.random.key_data(again)).all()
+
+
+def test_the_cores_tell_how_far_a_single_piece_is():
+    told: list[int] = []
+
+    def work(weights, piece, tell):
+        tell(piece)
+        return weights + piece
+
+    assert list(CORES.do(work, Batch(10, [1]), told.append)) == [11] and told == [1]
+    assert list(CORES.do(work, Batch(10, [1, 2, 3]), told.append)) == [11, 12, 13] and told == [1]
