@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import sys
@@ -38,8 +39,27 @@ def check_fit(saved: dict[str, str], like: Any, where: str, part: bool = False) 
 def write_tree(folder: Path, arrays: dict[str, np.ndarray]) -> None:
     folder.mkdir()
     stored = {name: array for name, array in arrays.items() if array.size}  # orbax refuses empty arrays and empty trees
-    if stored:
+    if not stored:
+        return
+    try:
         _orbax().save(folder / "arrays", stored)
+    except BaseException:
+        _let_the_rest_go()
+        raise
+
+
+@functools.cache
+def _let_the_rest_go() -> None:
+    """What is left of a save that failed still calls the event loop that ended with it: let such calls come to nothing.
+
+    They would be told that the loop is closed, and some of them print that, past all hooks.
+    """
+    usual = asyncio.BaseEventLoop.call_soon_threadsafe
+
+    def call(self: asyncio.BaseEventLoop, *arguments: Any, **options: Any) -> Any:
+        return None if self.is_closed() else usual(self, *arguments, **options)
+
+    asyncio.BaseEventLoop.call_soon_threadsafe = call  # type: ignore[method-assign, assignment]
 
 
 def read_tree(folder: Path, like: Any, saved: dict[str, str]) -> Any:
