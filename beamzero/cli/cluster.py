@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,8 +14,11 @@ from beamzero.cli.common import err
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.connect import connected
 from beamzero.cluster.jobs import ClusterJobs
+from beamzero.cluster.luggage import files_of
 from beamzero.cluster.pool import Pool
 from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.runs.interrupts import heeding_termination
 from beamzero.training.workers import DoJobs, do_jobs
 
 Cluster = Annotated[
@@ -33,20 +37,33 @@ WorkerGpus = Annotated[
 
 @contextlib.contextmanager
 def workers_of(
-    cluster: str | None, workers: int | None, gpus: float, warn: Callable[[str], None]
+    cluster: str | None, workers: int | None, gpus: float, warn: Callable[[str], None], game: Game | None = None
 ) -> Iterator[Pool | None]:
-    """The workers that were asked for; None where the work is to be done here."""
+    """The workers that were asked for, who can play `game`; None where the work is to be done here."""
     if cluster is None:
         if workers is not None or gpus:
             raise BadInput("--workers and --worker-gpus are for --cluster: say which one, such as --cluster local")
-        yield None
+        with heeding_termination():
+            yield None
         return
+    if gpus and not (gpus.is_integer() or 1e-4 <= gpus < 1):
+        raise BadInput(f"--worker-gpus is {gpus:g}, but must be a whole number, or a part of one GPU from 0.0001 on")
     with connected(cluster) as ray:
-        there = ray.cluster_resources()
-        if gpus > there.get("GPU", 0):
-            raise BadInput(f"--worker-gpus is {gpus:g}, but the cluster has {there.get('GPU', 0):g} GPUs in all")
-        with Pool(workers or max(1, int(there.get("CPU", 1))), gpus, warn) as pool:
+        room = _room([node["Resources"] for node in ray.nodes() if node["Alive"]], gpus)
+        files = {} if game is None else files_of(game)
+        with Pool(workers or room, gpus, warn, files) as pool, heeding_termination():
             yield pool
+
+
+def _room(machines: Sequence[Mapping[str, float]], gpus: float) -> int:
+    """How many workers there is room for, at least 1; BadInput where no machine has the GPUs that each is to have."""
+    most = max((machine.get("GPU", 0.0) for machine in machines), default=0.0)
+    if gpus > most:
+        raise BadInput(f"--worker-gpus is {gpus:g}, but no machine of the cluster has more than {most:g}")
+    cores = (machine.get("CPU", 0.0) for machine in machines)
+    if gpus:
+        cores = (min(machine.get("CPU", 0.0), machine.get("GPU", 0.0) // gpus) for machine in machines)
+    return max(1, int(sum(cores)))
 
 
 def tell(text: str) -> None:
@@ -55,9 +72,9 @@ def tell(text: str) -> None:
 
 
 @contextlib.contextmanager
-def playing_on(cluster: str | None, workers: int | None, gpus: float) -> Iterator[Play]:
+def playing_on(cluster: str | None, workers: int | None, gpus: float, game: Game) -> Iterator[Play]:
     """Who plays the games of battles: the workers that were asked for, or this process."""
-    with workers_of(cluster, workers, gpus, tell) as pool:
+    with workers_of(cluster, workers, gpus, tell, game) as pool:
         yield play_games if pool is None else ClusterPlay(pool)
 
 
@@ -70,3 +87,10 @@ def training_on(cluster: str | None, workers: int | None, gpus: float) -> Iterat
     with workers_of(cluster, workers, gpus, tell) as pool:
         assert pool is not None
         yield ClusterJobs(pool), pool.wanted
+
+
+def lasting(folder: Path) -> Path:
+    """A folder for results, unless it is among the copied files of a job: Ray removes these some time after it."""
+    if "working_dir_files" in folder.resolve().parts:
+        raise BadInput(f"{folder} is among the files that Ray copied for this job, and goes with them: name another")
+    return folder

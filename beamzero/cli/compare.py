@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.plot_comparison import draw_comparison
-from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, tell, workers_of
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, tell, workers_of
 from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json
 from beamzero.cluster.battles import ClusterPlay
@@ -76,9 +76,12 @@ def compare_command(
         battle_games=battle_games,
         play_evaluations=play_evaluations,
     )
-    folder = folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}")
+    folder = lasting(folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
     try:
-        with workers_of(cluster, workers, worker_gpus, tell) as pool, progress_bar("comparing") as update:
+        with (
+            workers_of(cluster, workers, worker_gpus, tell, make_game(game)) as pool,
+            progress_bar("comparing") as update,
+        ):
             who = () if pool is None else (ClusterJobs(pool), ClusterPlay(pool))
             finished = compare(comparison, folder, lambda name, done, total: update(name, done, total), *who)
     except KeyboardInterrupt:

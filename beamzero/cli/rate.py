@@ -98,7 +98,7 @@ def rate_command(
         check_writable(plot, "a picture is")
     players = [make_player(name, rules) for name in names]
     results = None if no_store else Store(store, make_folder=store == STORE)
-    with playing_on(cluster, workers, worker_gpus) as play:
+    with playing_on(cluster, workers, worker_gpus, rules) as play:
         tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR, play)
         if sprt is not None:
             return _test(tournament, SPRT(*sprt), games, total or 100 * games, json)

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.plot_study import Curves, draw_study, mean_spread
-from beamzero.cli.cluster import Cluster, WorkerGpus, training_on
+from beamzero.cli.cluster import Cluster, WorkerGpus, lasting, training_on
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
@@ -58,7 +58,7 @@ def reproduce_command(
     Each training is a run of its own in the folder. What was stopped goes on with the same command.
     """
     study = make_study(figure, seeds)
-    folder = folder or Path("runs") / figure
+    folder = lasting(folder or Path("runs") / figure)
     changes = dict(split_setting(text) for text in set_ or [])
     try:
         with training_on(cluster, workers, worker_gpus) as (do, at_once), progress_bar(figure) as update:

@@ -77,7 +77,8 @@ def _pad(moves: np.ndarray, length: int) -> np.ndarray:
 
 def play_part(game: str, first: str, second: str, most: int, shared: None, part: Part) -> Finished:
     """What comes of a part, as plain arrays."""
-    rules, one, other = _players(game, first, second)
+    rules, one = _player(game, first)
+    other = _player(game, second)[1]
     key = jax.random.wrap_key_data(jnp.asarray(part.key))
     states = jax.tree.map(jnp.asarray, part.states)
     return jax.device_get(
@@ -85,7 +86,7 @@ def play_part(game: str, first: str, second: str, most: int, shared: None, part:
     )
 
 
-@functools.lru_cache(maxsize=8)
-def _players(game: str, first: str, second: str) -> tuple[Game, Player, Player]:
+@functools.lru_cache(maxsize=16)
+def _player(game: str, name: str) -> tuple[Game, Player]:
     rules = make_game(game)
-    return rules, make_player(first, rules), make_player(second, rules)
+    return rules, make_player(name, rules)

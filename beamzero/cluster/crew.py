@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from beamzero.cluster.figures import Figures
 from beamzero.cluster.pool import Pool, Ticket
 from beamzero.games import make_game
 from beamzero.training.algorithms import ALGORITHMS, Algorithm
@@ -33,6 +34,7 @@ class ClusterCrew:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self.begun: list[_Begun] = []
+        self.figures = Figures(pool.facts)
 
     def do(self, work: Work, batch: Batch, told: Told, ahead: Sequence[Batch] = ()) -> Iterator[Any]:
         old, self.begun = self.begun, []
@@ -44,7 +46,8 @@ class ClusterCrew:
         return self.pool.results(now.tickets)
 
     def facts(self) -> Mapping[str, Any]:
-        return self.pool.facts()
+        """What the workers did since the last call."""
+        return self.figures.since_last()
 
     def _begin(self, work: Work, batch: Batch, begun: list[_Begun], again: bool) -> _Begun:
         """Hand out a batch, unless that was done before."""
@@ -66,7 +69,7 @@ def _name(algorithm: Algorithm) -> str:
 
 def do_piece(game: str, algorithm: str, settings: str, work: str, weights: Any, piece: Any) -> Any:
     """What a method of an algorithm makes of a piece, as plain arrays."""
-    return jax.device_get(getattr(_make(game, algorithm, settings), work)(weights, piece, nobody))
+    return jax.device_get(getattr(_make(game, algorithm, settings), work)(weights, [piece], nobody)[0])
 
 
 @functools.lru_cache(maxsize=4)

@@ -21,6 +21,7 @@ from typing import Any
 import jax
 
 from beamzero.cluster.connect import import_ray, versions
+from beamzero.cluster.luggage import Files, unpack
 from beamzero.errors import BadInput, RunStopped
 
 Function = Callable[[Any, Any], Any]
@@ -36,18 +37,22 @@ _SHORT_SECONDS = 1.0
 """Pieces that take less are handed out ahead."""
 _MOST_FAILED_STARTS = 3
 _SECONDS_BETWEEN_LOOKS = 0.2
+_SECONDS_TO_MAKE_ROOM = 0.5
+"""After a store was full, nothing is handed out for so long."""
+_SECONDS_TO_WAIT_FOR_WORKERS = 30.0
+"""Where no worker has begun by then, somebody should know."""
+HANGING = 10.0
+"""A worker is replaced that needs so many times as long for a piece as makes it slow, and another has done that."""
 
 
 class Worker:
     """What runs on the machines of the cluster, a process each."""
 
-    def __init__(self, folder: str) -> None:
-        with contextlib.suppress(OSError):  # where there is no such folder, nothing can be read from it either
-            os.chdir(folder)
-
-    def hello(self) -> dict[str, Any]:
-        """Where it is, and with what."""
-        return {"host": socket.gethostname(), "pid": os.getpid(), "device": jax.default_backend(), **versions()}
+    def hello(self, folder: str, files: Files) -> dict[str, Any]:
+        """Where it is, and with what, after it has unpacked what it needs."""
+        others = unpack(folder, files)
+        where = {"host": socket.gethostname(), "pid": os.getpid(), "device": jax.default_backend()}
+        return {**where, "other_files": others, **versions()}
 
     def do(self, function: Function, shared: Any, piece: Any) -> tuple[Any, float]:
         """What comes of a piece, and the seconds it took."""
@@ -70,6 +75,7 @@ class Ticket:
     """Workers that have it."""
     done: bool = False
     result: Any = None
+    forgotten: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -85,6 +91,11 @@ class Hand:
     """What it has: the piece that it works on, and perhaps the next."""
     pieces: int = 0
     seconds: float = 0.0
+    """How long it took for those, by its own clock."""
+    begun: float = 0.0
+    """When it began with what it works on, if it has anything."""
+    since: float = 0.0
+    """When it was ready."""
 
     @property
     def name(self) -> str:
@@ -92,17 +103,24 @@ class Hand:
 
 
 class Pool:
-    """So many workers; a context manager. `warn` is told what happened to them."""
+    """So many workers, who have `files` beside the package; a context manager. `warn` is told what happens to them."""
 
-    def __init__(self, workers: int, gpus: float = 0.0, warn: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self,
+        workers: int,
+        gpus: float = 0.0,
+        warn: Callable[[str], None] = lambda text: None,
+        files: Files | None = None,
+    ) -> None:
         self.ray = import_ray()
-        self.wanted, self.gpus, self.warn = workers, gpus, warn
+        self.wanted, self.gpus, self.warn, self.files = workers, gpus, warn, files or {}
         self.hands: list[Hand] = []
         self.calls: dict[Any, tuple[Hand, Ticket | None]] = {}
         """By the reference to what will come: who has what piece; None where it is a greeting."""
         self.waiting: collections.deque[Ticket] = collections.deque()
         self.times: collections.deque[float] = collections.deque(maxlen=50)
-        self.deaths = self.twice = self.failed_starts = 0
+        self.pieces = self.deaths = self.twice = self.failed_starts = 0
+        self.full_until = self.alone_since = 0.0
         self.problem: BaseException | None = None
         self.changed = threading.Condition(threading.RLock())
         self.closed = False
@@ -111,6 +129,7 @@ class Pool:
         self._kind = self.ray.remote(Worker)
 
     def __enter__(self) -> Pool:
+        self.alone_since = time.monotonic()
         with self.changed:
             for _ in range(self.wanted):
                 self._hire()
@@ -161,14 +180,27 @@ class Pool:
         """Nobody will ask for these any more."""
         with self.changed:
             for ticket in tickets:
-                ticket.done, ticket.result = True, None
+                ticket.done, ticket.result, ticket.forgotten = True, None, True
 
     def facts(self) -> Mapping[str, Any]:
-        """How the workers are doing, for the log."""
+        """How the workers are doing since the pool was made: all of them, and by their numbers those that live.
+
+        No two have had the same number. `under_way` are the seconds spent on a piece that is not done yet, and `age`
+        those since a worker was ready.
+        """
         with self.changed:
-            hands = [hand for hand in self.hands if hand.ready]
-            by_worker = {hand.name: {"pieces": hand.pieces, "seconds": round(hand.seconds, 3)} for hand in hands}
-            return {"alive": len(hands), "deaths": self.deaths, "twice": self.twice, "by_worker": by_worker}
+            now = time.monotonic()
+            by_worker = {
+                hand.number: {
+                    "host": hand.place, "pieces": hand.pieces, "seconds": hand.seconds,
+                    "under_way": now - hand.begun if hand.holds else 0.0, "age": now - hand.since,
+                }
+                for hand in self.hands if hand.ready
+            }  # fmt: skip
+            return {
+                "wanted": self.wanted, "alive": len(by_worker), "deaths": self.deaths, "twice": self.twice,
+                "pieces": self.pieces, "by_worker": by_worker,
+            }  # fmt: skip
 
     def _speak(self) -> None:
         """Pass on what happened, from the thread of the one who asked: displays want that."""
@@ -182,32 +214,52 @@ class Pool:
         try:
             while not self.closed:
                 with self.changed:
+                    self._hand_out()
+                    self._look_after_workers()
                     references = list(self.calls)
                     if not references:
                         self.changed.wait(_SECONDS_BETWEEN_LOOKS)
                         continue
-                ready, _ = self.ray.wait(references, num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
+                some, _ = self.ray.wait(references, num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
+                # To look at all of them takes longer the more there are: so take what else has come by now.
+                ready, _ = self.ray.wait(references, num_returns=len(references), timeout=0) if some else ([], [])
                 with self.changed:
                     for reference in ready:
-                        self._take(reference)
-                    self._hand_out()
+                        if reference in self.calls:  # those of a worker that was buried just now are gone
+                            self._take(reference)
                     self.changed.notify_all()
         except BaseException as error:  # what is wrong must reach who waits
             with self.changed:
                 self.problem = error
                 self.changed.notify_all()
 
+    def _look_after_workers(self) -> None:
+        now = time.monotonic()
+        if self.alone_since and any(hand.ready for hand in self.hands):
+            self.alone_since = 0.0
+        elif self.alone_since and now - self.alone_since > _SECONDS_TO_WAIT_FOR_WORKERS:
+            self.alone_since = now
+            self._warnings.append("no worker has begun yet: the cluster may have no room for any (ray status tells)")
+        for hand in self.hands:
+            if hand.holds and hand.holds[0].done and now - hand.begun > HANGING * self._slow_seconds():
+                self._warnings.append(f"{hand.name} hangs")
+                hand.begun = now  # it is dead when Ray says so
+                self.ray.kill(hand.actor)
+
+    def _slow_seconds(self) -> float:
+        return max(_FEWEST_SECONDS, SLOW * (statistics.median(self.times) if self.times else float("inf")))
+
     def _hire(self) -> None:
         # With threads of their own for every program, the workers of a machine would fight for its cores.
         alone = {"JAX_PLATFORMS": "cpu", "NPROC": "1", "PJRT_NPROC": "1"}
         environment = {} if self.gpus else alone
         options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.gpus, "runtime_env": {"env_vars": environment}}
-        hand = Hand(next(self._numbers), self._kind.options(**options).remote(os.getcwd()))
+        hand = Hand(next(self._numbers), self._kind.options(**options).remote())
         self.hands.append(hand)
-        self.calls[hand.actor.hello.remote()] = hand, None
+        self.calls[hand.actor.hello.remote(os.getcwd(), self.files)] = hand, None
 
     def _hand_out(self) -> None:
-        while True:
+        while time.monotonic() >= self.full_until:
             able = [hand for hand in self.hands if hand.ready and len(hand.holds) < 2]
             if not able:
                 return
@@ -217,6 +269,8 @@ class Pool:
                 return
             ticket.on += 1
             ticket.begun = time.monotonic()
+            if not hand.holds:
+                hand.begun = ticket.begun
             hand.holds.append(ticket)
             self.calls[hand.actor.do.remote(ticket.function, ticket.shared, ticket.piece)] = hand, ticket
 
@@ -233,7 +287,7 @@ class Pool:
             return None if early else self.waiting.popleft()
         if hand.holds:
             return None
-        late = time.monotonic() - max(_FEWEST_SECONDS, SLOW * usual)
+        late = time.monotonic() - self._slow_seconds()
         held = (ticket for _, ticket in self.calls.values() if ticket is not None)
         return next((t for t in held if t.begun < late and t.on == 1 and not t.done and not t.alone), None)
 
@@ -248,10 +302,13 @@ class Pool:
         except (errors.ObjectLostError, errors.ObjectStoreFullError, errors.OutOfDiskError):
             self._give_back(hand, ticket)
             what = f"{hand.name}: the cluster's store is full, or lost what it held"
-            self._warnings.append(what)
+            if time.monotonic() > self.full_until:
+                self._warnings.append(what)
+            self.full_until = time.monotonic() + _SECONDS_TO_MAKE_ROOM
             self._again(ticket, what)
         except errors.RayTaskError as error:
-            raise error.as_instanceof_cause() from None
+            self._give_back(hand, ticket)
+            self._complain(hand, ticket, error)
         else:
             self._give_back(hand, ticket)
             self._use(hand, ticket, found)
@@ -262,32 +319,49 @@ class Pool:
         if ticket is not None:
             ticket.on -= 1
             hand.holds.remove(ticket)
+            hand.begun = time.monotonic()
+
+    def _complain(self, hand: Hand, ticket: Ticket | None, error: Any) -> None:
+        """The work itself raised an exception. Where it was for want of memory, another may have more."""
+        cause = error.cause
+        if isinstance(cause, MemoryError) or "RESOURCE_EXHAUSTED" in str(cause):
+            what = f"{hand.name} ran out of memory"
+            self._warnings.append(what)
+            return self._again(ticket, what, MOST_TRIES)
+        if isinstance(cause, BadInput | RunStopped):
+            raise type(cause)(f"{hand.name}: {cause}") from None
+        raise error.as_instanceof_cause() from None
 
     def _use(self, hand: Hand, ticket: Ticket | None, found: Any) -> None:
         if ticket is None:
             return self._greet(hand, found)
         result, seconds = found
+        self.pieces += 1
         hand.pieces += 1
         hand.seconds += seconds
         self.times.append(seconds)
         if ticket.done:
-            self.twice += 1
+            self.twice += not ticket.forgotten
         else:
             ticket.done, ticket.result = True, result
         return None
 
     def _greet(self, hand: Hand, hello: Mapping[str, Any]) -> None:
         hand.ready, hand.place, hand.pid = True, hello["host"], hello["pid"]
+        hand.since = time.monotonic()
         self.failed_starts = 0
         for name, version in versions().items():
             if hello[name] != version:
                 raise BadInput(f"{hand.name} has {name} {hello[name]}, but here it is {version}: they must be the same")
+        if hello["other_files"]:
+            raise BadInput(f"{hand.name} has another {hello['other_files'][0]}: it must be the same on all machines")
         if self.gpus and hello["device"] == "cpu":
             raise BadInput(f"{hand.name} was given a GPU, but JAX finds none there")
 
     def _bury(self, hand: Hand, error: BaseException) -> None:
         """A worker is dead. Another takes its place, and what it had goes to the next who is free."""
-        what = f"{hand.name} died: another takes its place"
+        memory = " for want of memory" if isinstance(error, self.ray.exceptions.OutOfMemoryError) else ""
+        what = f"{hand.name} died{memory}: another takes its place"
         self.hands.remove(hand)
         self.calls = {reference: call for reference, call in self.calls.items() if call[0] is not hand}
         self.deaths += hand.ready

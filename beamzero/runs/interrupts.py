@@ -1,4 +1,4 @@
-"""Ctrl-C in long work: held back where something must not be left half done, and never lost."""
+"""Ctrl-C in long work: held back where something must not be left half done, and never lost; SIGTERM counts as one."""
 
 from __future__ import annotations
 
@@ -60,3 +60,25 @@ def heeding_interrupts() -> Iterator[Callable[[], None]]:
     finally:
         sys.unraisablehook = usual_hook
         signal.signal(signal.SIGINT, usual)
+
+
+@contextlib.contextmanager
+def heeding_termination() -> Iterator[None]:
+    """Take SIGTERM within the block for Ctrl-C: so do `ray job stop`, SLURM and Docker end what they began.
+
+    What handles Ctrl-C is called, and its signal is not raised: shells ignore that in what they start with `&`.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = signal.getsignal(signal.SIGTERM)
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        (handler if callable(handler) else signal.default_int_handler)(number, frame)
+
+    signal.signal(signal.SIGTERM, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual or signal.SIG_DFL)

@@ -27,7 +27,7 @@ from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, new_learn
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
-from beamzero.training.searchplay import Credit, SearchedGames, SearchPlay, play_lane
+from beamzero.training.searchplay import Credit, SearchedGames, SearchPlay, play_lanes
 from beamzero.training.settings import AlphaZeroSettings
 from beamzero.training.window import Window, empty_window, keep
 
@@ -134,10 +134,10 @@ class AlphaZero:
 
     # --- playing ---------------------------------------------------------------------------------------------------
 
-    def play(self, best: Weights, lane: Lane, told: Told) -> tuple[SearchedGames, int]:
-        """The games of a lane, and how many evaluations they took."""
+    def play(self, best: Weights, lanes: Sequence[Lane], told: Told) -> list[tuple[SearchedGames, int]]:
+        """The games of each lane, and how many evaluations they took."""
         evaluator = make_joint_evaluator(self.net, best)
-        return play_lane(self.game, self._teacher, self._lane, evaluator, lane.number, lane.random_key, told)
+        return play_lanes(self.game, self._teacher, self._lane, evaluator, lanes, told)
 
     def _play(
         self, agents: Sequence[Weights], iteration: int, key: Array, report: Phase, crew: Crew

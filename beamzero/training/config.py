@@ -14,6 +14,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.nets import compute_dtype
 from beamzero.search.beam import BeamSearch
+from beamzero.search.devices import device_count
 from beamzero.search.minimax import affordable_depth
 from beamzero.spec import parse_options, unknown
 from beamzero.training.algorithms import ALGORITHMS
@@ -29,35 +30,42 @@ _FEWEST_GAMES_IN_A_LANE = 8
 def settle(settings: Settings, game: Game, workers: int = 0) -> Settings:
     """`settings` with everything fixed that depends on the machine, so that the run goes on the same elsewhere.
 
-    With `workers` games are cut into enough lanes for all of them.
+    With `workers`, or several devices, the work is cut into enough pieces for all of them.
     """
     fixed: dict[str, Any] = {
         "precision": compute_dtype(settings.precision),
         "rate_against": default_opponents(game) if settings.rate_against == "auto" else settings.rate_against,
     }
     if isinstance(settings, ProbsSettings):
-        fixed["search_batch"] = settings.search_batch or _search_batch(settings.expand, game)
+        fixed["search_batch"] = settings.search_batch or _search_batch(settings, game, workers)
     if isinstance(settings, ProbsSettings | AlphaZeroSettings):
         fixed["lanes"] = settings.lanes or _lanes(settings.games, workers)
     return dataclasses.replace(settings, **fixed)
 
 
-def _search_batch(expand: int, game: Game) -> int:
-    """Beam searches whose trees fit into a fair share of the memory."""
+def _search_batch(settings: ProbsSettings, game: Game, workers: int) -> int:
+    """Beam searches whose trees fit into a fair share of the memory; few enough that all workers or devices have some.
+
+    They have where games are half as long as they may be.
+    """
     most, memory = (2**15, 16 * 2**30) if jax.default_backend() == "gpu" else (2**10, 2**30)
-    return int(max(1, min(most, memory // BeamSearch(expand).bytes_per_root(game))))
+    most = min(most, memory // BeamSearch(settings.expand).bytes_per_root(game))
+    hands = workers or device_count()
+    if hands > 1:
+        most = min(most, settings.games * min(settings.max_turns, game.max_plies) // (2 * hands))
+    return int(max(1, most))
 
 
 def _lanes(games: int, workers: int) -> int:
-    """A GPU takes all games as one batch; the cores of a CPU share them, if that leaves each enough of them.
+    """A GPU takes all games as one batch, several share them; so do the cores of a CPU, if each has enough of them.
 
     For workers elsewhere there are two lanes each, if that goes: whoever is slow then does fewer.
     """
     if workers:
         most = max(1, min(2 * workers, games // _FEWEST_GAMES_IN_A_LANE, 1024))
         return next(lanes for lanes in range(most, 0, -1) if games % lanes == 0)
-    if jax.default_backend() == "gpu":
-        return 1
+    if jax.default_backend() == "gpu" or device_count() > 1:
+        return next(lanes for lanes in range(device_count(), 0, -1) if games % lanes == 0)
     shares = (lanes for lanes in (8, 4, 2) if games % lanes == 0 and games // lanes >= _FEWEST_GAMES_IN_A_LANE)
     return next(shares, 1)
 

@@ -17,12 +17,14 @@ from jax import Array
 
 from beamzero.nets import Weights
 from beamzero.search.cores import side_by_side
+from beamzero.search.devices import device_count
 
 Told = Callable[[int], None]
 """Told how far a piece is, in games or states."""
 
-Work = Callable[[Weights, Any, Told], Any]
-"""A method of an algorithm that does a piece, by the weights. What it gives is a pytree of arrays and numbers."""
+Work = Callable[[Weights, Sequence[Any], Told], Sequence[Any]]
+"""A method of an algorithm that does pieces at once, by the weights, and gives what comes of each: a pytree of arrays
+and numbers. It does one piece, or as many as this process has devices, one on each."""
 
 
 class Batch(NamedTuple):
@@ -44,16 +46,25 @@ class Crew(Protocol):
         """
 
     def facts(self) -> Mapping[str, Any]:
-        """What the log should know of who does the work; nothing where that is this process."""
+        """What the log should know of who did the work since the last call; nothing where that is this process."""
 
 
 class Cores:
-    """The cores of this machine, or its GPU. It begins with nothing before it is asked to."""
+    """The cores of this machine, or its GPUs. It begins with nothing before it is asked to."""
 
     def do(self, work: Work, batch: Batch, told: Told, ahead: Sequence[Batch] = ()) -> Iterator[Any]:
+        if device_count() > 1:
+            return self._do_at_once(work, batch)
         # A single piece runs in this thread, which alone may speak to the display.
         tell = told if len(batch.pieces) == 1 else nobody
-        return side_by_side(lambda piece: work(batch.weights, piece, tell), batch.pieces)
+        return side_by_side(lambda piece: work(batch.weights, [piece], tell)[0], batch.pieces)
+
+    def _do_at_once(self, work: Work, batch: Batch) -> Iterator[Any]:
+        """As many pieces at once as there are devices; what is missing in the end is done for nothing."""
+        for first in range(0, len(batch.pieces), device_count()):
+            some = batch.pieces[first : first + device_count()]
+            idle = [some[-1]] * (device_count() - len(some))
+            yield from work(batch.weights, [*some, *idle], nobody)[: len(some)]
 
     def facts(self) -> Mapping[str, Any]:
         return {}

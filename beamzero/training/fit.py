@@ -15,6 +15,7 @@ from jax import Array, lax
 from beamzero.games import State
 from beamzero.nets import Net, Weights, learned
 from beamzero.search.children import listed_moves
+from beamzero.search.devices import everywhere, here, shared_out
 from beamzero.search.evaluator import spread
 from beamzero.search.packing import take_rows
 
@@ -159,15 +160,21 @@ def _observe(net: Net, symmetry: bool, states: State, values: Array, key: Array)
     return every[rows, pick], their_values[rows, pick]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
 def fit(
     loss: Loss, batch_size: int, learner: Learner, rows: Any, count: Array, drop: Array, rate: Array, key: Array
 ) -> tuple[Learner, Array]:
     """One pass over the first `count` of N rows, less a random share `drop`, in random order; and the mean loss.
 
     The loss is NaN where the weights are no longer finite. The last minibatch may be short; the learning rate is `rate`
-    throughout.
+    throughout. Each device sees a part of every minibatch.
     """
+    return here(_fit(loss, batch_size, *everywhere((learner, rows, count, drop, rate, key))))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _fit(
+    loss: Loss, batch_size: int, learner: Learner, rows: Any, count: Array, drop: Array, rate: Array, key: Array
+) -> tuple[Learner, Array]:
     capacity = jax.tree.leaves(rows)[0].shape[0]
     drop_key, order_key, loss_key = jax.random.split(key, 3)
     kept = jnp.arange(capacity) < count
@@ -186,14 +193,21 @@ def fit(
     return learner, mean
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
 def fit_samples(
     loss: Loss, batch_size: int, batches: Array, learner: Learner, rows: Any, count: Array, rate: Array, key: Array
 ) -> tuple[Learner, Array, dict[str, Array]]:
     """`batches` minibatches, each drawn evenly, with repeats, from the first `count` of N rows; none where count is 0.
 
-    Also the mean loss, and the mean of each of its parts. The loss is NaN where the weights are no longer finite.
+    Also the mean loss, and the mean of each of its parts. The loss is NaN where the weights are no longer finite. Each
+    device sees a part of every minibatch.
     """
+    return here(_fit_samples(loss, batch_size, *everywhere((batches, learner, rows, count, rate, key))))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _fit_samples(
+    loss: Loss, batch_size: int, batches: Array, learner: Learner, rows: Any, count: Array, rate: Array, key: Array
+) -> tuple[Learner, Array, dict[str, Array]]:
     draw_key, loss_key = jax.random.split(key)
     real = jnp.ones(batch_size, bool)
 
@@ -220,7 +234,8 @@ def _fit_batches(
     def look(learner: Learner, number: Array) -> tuple[tuple[Array, Aside], Weights]:
         places, real = next_rows(number)
         see = jax.value_and_grad(loss, has_aux=True)
-        return see(learner.weights, take_rows(rows, places), real, jax.random.fold_in(key, number))
+        some, real = shared_out((take_rows(rows, places), real))
+        return see(learner.weights, some, real, jax.random.fold_in(key, number))
 
     def body(number: Array, carry: tuple[Learner, Any]) -> tuple[Learner, Any]:
         learner, totals = carry

@@ -6,6 +6,7 @@ was killed and resumed from a checkpoint gives the numbers of a run that never s
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -20,7 +21,7 @@ import jax.numpy as jnp
 from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.plot import draw_climbs, draw_gates, draw_training
-from beamzero.errors import BadInput
+from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.players import Player
 from beamzero.runs.checkpoints import Checkpoints
@@ -127,6 +128,11 @@ class _Training:
                 self.ask_for_interrupt()
         except KeyboardInterrupt:
             interrupted = True
+        except RunStopped:
+            with contextlib.suppress(RunStopped):  # the disk may be what is full
+                if self.saved != self.done:
+                    self._save()
+            raise
         if self.saved != self.done:
             self._save()
         self._plot(final=True)

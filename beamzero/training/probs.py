@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -16,6 +17,7 @@ from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
 from beamzero.search.beam import BeamSearch
 from beamzero.search.cores import searches_at_once
+from beamzero.search.devices import at_once
 from beamzero.search.evaluator import Evaluator, RootMoves
 from beamzero.search.simple import OneLook
 from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes, nobody
@@ -163,12 +165,18 @@ class Probs:
             "learning_rate_share": slow_down, "seconds": clock.seconds,
         }  # fmt: skip
 
-    def play(self, weights: Weights, lane: Lane, told: Told) -> Games:
-        """The games of a lane."""
+    def play(self, weights: Weights, lanes: Sequence[Lane], told: Told) -> list[Games]:
+        """The games of each lane."""
+        return at_once(self._play_lane, weights, lanes)
+
+    def search(self, weights: Weights, searches: Sequence[Searches], told: Told) -> list[tuple[RootMoves, Array]]:
+        """What beam searches find; and how many evaluations that took."""
+        return at_once(self._search_some, weights, searches)
+
+    def _play_lane(self, weights: Weights, lane: Lane) -> Games:
         return self_play(self.game, self._self_play, self._evaluator(weights), lane.random_key)
 
-    def search(self, weights: Weights, some: Searches, told: Told) -> tuple[RootMoves, Array]:
-        """What beam searches find; and how many evaluations that took."""
+    def _search_some(self, weights: Weights, some: Searches) -> tuple[RootMoves, Array]:
         return search_some(self.game, self._search, self._evaluator(weights), some)
 
     @staticmethod

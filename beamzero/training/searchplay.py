@@ -1,26 +1,30 @@
 """Games that a search plays against itself, many at once; what it found in every position is what the net learns.
 
-On a GPU all games run in one batch. A CPU has several lanes of games, each a program of its own, one a core at a time.
+On a GPU all games run in one batch, on several in one batch each. A CPU has several lanes of games, each a program of
+its own, one a core at a time.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
 from beamzero.games.game import keep_if
+from beamzero.search.devices import everywhere, on_each, stacked, unstacked
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
 from beamzero.search.simple import random_moves
 from beamzero.search.teaching import Teacher
+from beamzero.training.crew import Lane
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,51 +81,60 @@ class SearchedGames(NamedTuple):
         return target + credit.evaluation * jax.vmap(evaluate)(self.states) if credit.evaluation else target
 
 
-def play_lane(
+def play_lanes(
     game: Game,
     search: Teacher,
     settings: SearchPlay,
     evaluator: Evaluator,
-    first: int,
-    key: Array,
+    lanes: Sequence[Lane],
     progress: Callable[[int], None] = lambda done: None,
-) -> tuple[SearchedGames, int]:
-    """Play the games of a lane to their end; and how many evaluations that took.
+) -> list[tuple[SearchedGames, int]]:
+    """Play the games of lanes to their end, each on a device of its own; and how many evaluations each took.
 
-    `first` is the number of its first game in the run, which decides who plays greedily. `progress` is told how many
-    games are over.
+    A single lane, or as many as there are devices. `progress` is told how many games are over.
     """
-    start_key, play_key = jax.random.split(key)
-    games = _begin(game, settings, jnp.int32(first), start_key)
-    evaluations = 0
-    for turn in range(settings.max_turns):
-        games, over = _play_turn(game, search, settings, evaluator, games, jax.random.fold_in(play_key, turn))
-        evaluations += int(games.evaluations)
-        progress(int(over))
-        if int(over) == settings.games:
+    began = stacked(lanes)
+    at = on_each(_Begin(game, settings), None, began), began.key
+    turn = _Turn(game, search, settings)
+    evaluator = evaluator if len(lanes) == 1 else everywhere(evaluator)
+    evaluations, over = np.zeros(len(lanes), np.int64), np.zeros(len(lanes), np.int32)
+    for _ in range(settings.max_turns):
+        playing = over < settings.games  # a lane that is finished waits for the others
+        at, ended = on_each(turn, evaluator, at, used_up=True)
+        over, asked = jax.device_get((ended, at[0].evaluations))
+        evaluations += np.where(playing, asked, 0)
+        progress(int(over.sum()))
+        if int(over.min()) == settings.games:
             break
-    return games, evaluations
+    return list(zip(unstacked(at[0]), evaluations.tolist(), strict=True))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _begin(game: Game, settings: SearchPlay, first: Array, key: Array) -> SearchedGames:
-    turns, count = settings.max_turns, settings.games
-    init_key, opening_key = jax.random.split(key)
-    states = jax.vmap(game.init)(jax.random.split(init_key, count))
-    states = open_at_random(game, settings.random_plies, states, opening_key)
-    # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the run.
-    number = (first + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
-    greedy = jnp.floor((number + 1) * settings.greedy_games) > jnp.floor(number * settings.greedy_games)
-    return SearchedGames(
-        now=states,
-        greedy=greedy,
-        states=jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states),
-        policy=jnp.zeros((turns, count, game.max_moves), jnp.float16),
-        value=jnp.zeros((turns, count), jnp.float32),
-        played=jnp.zeros((turns, count), jnp.bool_),
-        turn=jnp.int32(0),
-        evaluations=jnp.int32(0),
-    )
+@dataclasses.dataclass(frozen=True)
+class _Begin:
+    """Where the games of a lane begin."""
+
+    game: Game
+    settings: SearchPlay
+
+    def __call__(self, shared: None, lane: Lane) -> SearchedGames:
+        game, turns, count = self.game, self.settings.max_turns, self.settings.games
+        init_key, opening_key = jax.random.split(jax.random.split(lane.random_key)[0])
+        states = jax.vmap(game.init)(jax.random.split(init_key, count))
+        states = open_at_random(game, self.settings.random_plies, states, opening_key)
+        # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the
+        # run.
+        number = (lane.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
+        share = self.settings.greedy_games
+        return SearchedGames(
+            now=states,
+            greedy=jnp.floor((number + 1) * share) > jnp.floor(number * share),
+            states=jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states),
+            policy=jnp.zeros((turns, count, game.max_moves), jnp.float16),
+            value=jnp.zeros((turns, count), jnp.float32),
+            played=jnp.zeros((turns, count), jnp.bool_),
+            turn=jnp.int32(0),
+            evaluations=jnp.int32(0),
+        )
 
 
 def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
@@ -139,29 +152,38 @@ def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
     return lax.fori_loop(0, most, move, states)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=4)
-def _play_turn(
-    game: Game, search: Teacher, settings: SearchPlay, evaluator: Evaluator, games: SearchedGames, key: Array
-) -> tuple[SearchedGames, Array]:
-    """One move of every running game; and how many games are over then."""
-    search_key, draw_key = jax.random.split(key)
-    turn, now = games.turn, games.now
-    running = ~jax.vmap(game.over)(now)
-    greedy = games.greedy | (turn >= (settings.sampled_moves or settings.max_turns))
+@dataclasses.dataclass(frozen=True)
+class _Turn:
+    """One move of every running game of a lane; and how many games are over then."""
 
-    def pick(draw: Array, best: Array) -> Array:
-        drawn = jax.random.categorical(draw_key, jnp.log(draw) / settings.temperature, axis=1).astype(jnp.int32)
-        return jnp.where(greedy, best, drawn)
+    game: Game
+    search: Teacher
+    settings: SearchPlay
 
-    found = search.teach(game, evaluator, now, search_key, pick)
-    after = settle_all(game, found.after, jax.random.fold_in(draw_key, 1))
-    games = games._replace(
-        now=after,
-        states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
-        policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
-        value=games.value.at[turn].set(found.value),
-        played=games.played.at[turn].set(running),
-        turn=turn + 1,
-        evaluations=found.evaluations,
-    )
-    return games, jnp.sum(jax.vmap(game.over)(after), dtype=jnp.int32)
+    def __call__(
+        self, evaluator: Evaluator, at: tuple[SearchedGames, Array]
+    ) -> tuple[tuple[SearchedGames, Array], Array]:
+        """`at` are the games and the data of their lane's key, which come back with them."""
+        game, settings, (games, data) = self.game, self.settings, at
+        turn, now = games.turn, games.now
+        play_key = jax.random.split(jax.random.wrap_key_data(data))[1]
+        search_key, draw_key = jax.random.split(jax.random.fold_in(play_key, turn))
+        running = ~jax.vmap(game.over)(now)
+        greedy = games.greedy | (turn >= (settings.sampled_moves or settings.max_turns))
+
+        def pick(draw: Array, best: Array) -> Array:
+            drawn = jax.random.categorical(draw_key, jnp.log(draw) / settings.temperature, axis=1).astype(jnp.int32)
+            return jnp.where(greedy, best, drawn)
+
+        found = self.search.teach(game, evaluator, now, search_key, pick)
+        after = settle_all(game, found.after, jax.random.fold_in(draw_key, 1))
+        games = games._replace(
+            now=after,
+            states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
+            policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
+            value=games.value.at[turn].set(found.value),
+            played=games.played.at[turn].set(running),
+            turn=turn + 1,
+            evaluations=found.evaluations,
+        )
+        return (games, data), jnp.sum(jax.vmap(game.over)(after), dtype=jnp.int32)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 
+import pytest
+
 from beamzero.cli import main
+from beamzero.cli.cluster import _room
+from beamzero.errors import BadInput
 from beamzero.training.studies import STUDIES
 from tests.training.test_reproduce import SMALL, small_study
 
@@ -46,8 +50,20 @@ def test_studies_and_comparisons_are_trained_on_a_cluster(nodes, capsys, tmp_pat
 def test_a_gpu_that_is_not_there_gets_one_line(nodes, capsys, tmp_path):
     words = ["--cluster", nodes.address, "--worker-gpus", "1", "--run", str(tmp_path / "run")]
     assert main(["train", "tic_tac_toe", *words]) == 2
-    assert capsys.readouterr().err == "beamzero: --worker-gpus is 1, but the cluster has 0 GPUs in all\n"
-    assert not (tmp_path / "run").exists()
+    said = "beamzero: --worker-gpus is 1, but no machine of the cluster has more than 0\n"
+    assert capsys.readouterr().err == said and not (tmp_path / "run").exists()
+    words[3] = "1.5"
+    assert main(["train", "tic_tac_toe", *words]) == 2
+    said = "beamzero: --worker-gpus is 1.5, but must be a whole number, or a part of one GPU from 0.0001 on\n"
+    assert capsys.readouterr().err == said and not (tmp_path / "run").exists()
+
+
+def test_there_are_as_many_workers_as_have_room():
+    machines = [{"CPU": 8.0, "GPU": 2.0}, {"CPU": 1.0, "GPU": 4.0}, {"CPU": 16.0}]
+    assert _room(machines, 0.0) == 25 and _room(machines, 1.0) == 3 and _room(machines, 0.5) == 5
+    assert _room(machines, 4.0) == 1 and _room([{}], 0.0) == 1
+    with pytest.raises(BadInput, match="no machine of the cluster has more than 4"):
+        _room(machines, 5.0)
 
 
 def test_td_is_not_for_a_cluster(nodes, capsys, tmp_path):

@@ -1,4 +1,4 @@
-"""Ctrl-C is held back, or heard at once, and never lost."""
+"""Ctrl-C is held back, or heard at once, and never lost; SIGTERM is taken for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
+from beamzero.runs.interrupts import heeding_interrupts, heeding_termination, uninterrupted
 
 
 def interrupt() -> None:
@@ -96,7 +96,7 @@ def test_another_thread_may_work_too():
 
     def work() -> None:
         try:
-            with heeding_interrupts() as ask, uninterrupted():
+            with heeding_termination(), heeding_interrupts() as ask, uninterrupted():
                 ask()
         except BaseException as error:
             failed.append(error)
@@ -105,3 +105,31 @@ def test_another_thread_may_work_too():
     thread.start()
     thread.join()
     assert not failed
+
+
+def terminate() -> None:
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_termination_is_an_interrupt_even_where_those_are_ignored(ignored):
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN) if ignored else signal.getsignal(signal.SIGINT)
+    done = []
+    try:
+        with heeding_termination():
+            with pytest.raises(KeyboardInterrupt), heeding_interrupts():
+                terminate()
+                pytest.fail("went on")
+            with pytest.raises(KeyboardInterrupt), uninterrupted():
+                terminate()
+                done.append(True)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert done
+
+
+def test_after_terminations_are_heeded_all_is_as_it_was():
+    before = signal.getsignal(signal.SIGTERM)
+    with heeding_termination():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -14,9 +14,10 @@ from beamzero.players import SearchPlayer
 from beamzero.search.mcts import MCTS
 from beamzero.training.alphazero import AlphaZero
 from beamzero.training.report import Report
-from beamzero.training.searchplay import Credit, play_lane
+from beamzero.training.searchplay import Credit
 from beamzero.training.window import empty_window, keep
 from tests.training.test_probs import CountAfter
+from tests.training.test_searchplay import play_lane
 from tests.training.toy import run_toy, same_bits, settings
 
 GAME = make_game("tic_tac_toe")

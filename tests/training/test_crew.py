@@ -42,7 +42,7 @@ class Strangers:
         results = {}
         for number in [*reversed(range(len(batch.pieces))), 0]:
             piece = jax.tree.map(np.asarray, batch.pieces[number])
-            results[number] = jax.device_get(work(weights, piece, lambda done: None))
+            results[number] = jax.device_get(work(weights, [piece], lambda done: None)[0])
         return [results[number] for number in range(len(batch.pieces))]
 
 
@@ -99,9 +99,9 @@ def test_lanes_are_numbered_by_their_first_game_and_have_keys_of_their_own():
 def test_the_cores_tell_how_far_a_single_piece_is():
     told: list[int] = []
 
-    def work(weights, piece, tell):
-        tell(piece)
-        return weights + piece
+    def work(weights, pieces, tell):
+        tell(pieces[0])
+        return [weights + piece for piece in pieces]
 
     assert list(CORES.do(work, Batch(10, [1]), told.append)) == [11] and told == [1]
     assert list(CORES.do(work, Batch(10, [1, 2, 3]), told.append)) == [11, 12, 13] and told == [1]

@@ -19,7 +19,8 @@ from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.teaching import Lesson
-from beamzero.training.searchplay import Credit, SearchPlay, play_lane
+from beamzero.training.crew import Lane
+from beamzero.training.searchplay import Credit, SearchPlay, play_lanes
 from tests.training.toy import same_bits
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -37,6 +38,11 @@ def lane(game, **changes):
 def evaluator(game, seed=1):
     net = Net(game, make_net("mlp:width=16,depth=2"), "joint")
     return make_joint_evaluator(net, net.init(jax.random.key(seed)))
+
+
+def play_lane(game, search, plan, judge, first, key, progress=lambda done: None):
+    lane = Lane(first, np.asarray(jax.random.key_data(key)))
+    return play_lanes(game, search, plan, judge, [lane], progress)[0]
 
 
 @functools.cache

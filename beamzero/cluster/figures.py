@@ -1,0 +1,96 @@
+"""What workers did since they were last asked: figures for the log, by worker and by machine."""
+
+from __future__ import annotations
+
+import collections
+import re
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+MOST_NAMED = 64
+"""Where there are more workers, or machines, they have no figures of their own: a line of a log must stay readable."""
+
+
+class Share(NamedTuple):
+    """What one worker did since it was last asked."""
+
+    number: int
+    host: str
+    pieces: int
+    seconds: float
+    """How long it worked, on what is not done yet too."""
+    span: float
+    """How long it could have."""
+
+
+class Figures:
+    """Asks for `facts` as `Pool.facts` gives them, and says what is new. The first time is counted from the making."""
+
+    def __init__(self, facts: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic) -> None:
+        self.facts, self.clock = facts, clock
+        self.before, self.at = facts(), clock()
+
+    def since_last(self) -> dict[str, Any]:
+        """What was done since the last call. `busy` is from 0 to 1: the share of their time that workers worked."""
+        now, at, before = self.facts(), self.clock(), self.before
+        span = max(at - self.at, 1e-9)
+        shares = [_share(number, one, before, span) for number, one in now["by_worker"].items()]
+        new = {key: now[key] - before[key] for key in ("pieces", "deaths", "twice")}
+        self.before, self.at = now, at
+        by_host = collections.defaultdict(list)
+        for share in sorted(shares, key=lambda share: (share.host, share.number)):
+            by_host[share.host].append(share)
+        busy = sorted(share.seconds / share.span for share in shares) or [0.0]
+        return {
+            "alive": now["alive"], "wanted": now["wanted"], "deaths": new["deaths"], "twice": new["twice"],
+            **_sums(new["pieces"], shares, span),
+            "busy_by_worker": {
+                "least": _short(busy[0]), "median": _short(statistics.median(busy)), "most": _short(busy[-1]),
+            },
+            "since_start": {key: now[key] for key in new},
+            **({"by_host": _by_host(by_host, span)} if len(by_host) <= MOST_NAMED else {}),
+            **({"by_worker": _by_worker(by_host, span)} if len(shares) <= MOST_NAMED else {}),
+        }  # fmt: skip
+
+
+def _share(number: int, now: Mapping[str, Any], facts: Mapping[str, Any], span: float) -> Share:
+    before = facts["by_worker"].get(number, {"pieces": 0, "seconds": 0.0, "under_way": 0.0})
+    could = max(min(span, now["age"]), 1e-9)
+    worked = now["seconds"] + now["under_way"] - before["seconds"] - before["under_way"]
+    # What is under way is timed here and what is done by the worker, who does not see the way there and back.
+    return Share(number, _tag(now["host"]), now["pieces"] - before["pieces"], min(max(worked, 0.0), could), could)
+
+
+def _by_host(by_host: Mapping[str, Sequence[Share]], span: float) -> dict[str, Any]:
+    return {
+        host: {"workers": len(shares), **_sums(sum(share.pieces for share in shares), shares, span)}
+        for host, shares in by_host.items()
+    }
+
+
+def _by_worker(by_host: Mapping[str, Sequence[Share]], span: float) -> dict[str, Any]:
+    """By machine first, so that a curve of TensorBoard says where a worker is."""
+    return {
+        host: {f"worker_{share.number}": _sums(share.pieces, [share], span) for share in shares}
+        for host, shares in by_host.items()
+    }
+
+
+def _sums(pieces: int, shares: Sequence[Share], span: float) -> dict[str, float]:
+    seconds, could = sum(share.seconds for share in shares), sum(share.span for share in shares)
+    return {
+        "pieces": pieces, "seconds": _short(seconds), "busy": _short(seconds / could if could else 0.0),
+        "pieces_per_second": _short(pieces / span),
+    }  # fmt: skip
+
+
+def _tag(host: str) -> str:
+    """The name of a machine as a part of a tag of TensorBoard."""
+    return re.sub(r"[^\w.-]", "_", host, flags=re.ASCII) or "unknown"
+
+
+def _short(value: float) -> float:
+    """Four digits say enough."""
+    return float(f"{value:.4g}")

@@ -1,0 +1,40 @@
+"""What workers need beside the package: the folder that a command was started in, and the file of a user's own game."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from beamzero.games import Game
+from beamzero.spec import parse
+
+Files = Mapping[str, bytes]
+"""What is in files, by their names as seen from the folder that the command was started in."""
+
+
+def files_of(game: Game) -> dict[str, bytes]:
+    """The file below this folder that a game was read from; none for games of packages."""
+    name = parse(game.spec).head
+    below = Path(name).resolve().is_relative_to(Path.cwd()) and not Path(name).is_absolute() and ".." not in name
+    return {name: Path(name).read_bytes()} if name.endswith(".py") and below else {}
+
+
+def unpack(folder: str, files: Files) -> list[str]:
+    """Go to `folder`, where this machine has it; if `files` are not there, to a new one that has them.
+
+    Gives the names of files that are there already, and are not the same.
+    """
+    with contextlib.suppress(OSError):  # where there is no such folder, nothing can be read from it either
+        os.chdir(folder)
+    if any(not Path(name).exists() for name in files):
+        os.chdir(tempfile.mkdtemp(prefix="beamzero-"))
+        atexit.register(shutil.rmtree, os.getcwd(), ignore_errors=True)
+        for name, data in files.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_bytes(data)
+    return [name for name, data in files.items() if Path(name).read_bytes() != data]

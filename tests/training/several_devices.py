@@ -1,0 +1,91 @@
+"""What tests of several devices do in processes of their own: `iterate KIND FILE` or `fit`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from toy import GAME, settings  # lies beside this file
+
+from beamzero.compiler import CompilationCount
+from beamzero.games import make_game
+from beamzero.nets import Net, make_net
+from beamzero.search.devices import everywhere
+from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.crew import CORES, Batch, cut_lanes, nobody
+from beamzero.training.fit import ValueLoss, ValueRows, _fit, fit, new_learner
+from beamzero.training.probs import Probs
+from beamzero.training.replay import all_games, remember
+from beamzero.training.report import Report
+from beamzero.training.targets import cut_searches
+
+CHANGES = {
+    "probs": {"games": 16, "lanes": 4, "search_batch": 8, "q_games_per_step": 8},
+    "alphazero": {"games": 16, "lanes": 4, "sims": 4},
+}
+ITERATIONS = 2
+
+
+def iterate(kind: str) -> dict[str, np.ndarray]:
+    """What comes of pieces by the first weights, and the state after some iterations, as arrays by name."""
+    algorithm = ALGORITHMS[kind].algorithm(make_game(GAME), settings(kind, **CHANGES[kind]))
+    state = algorithm.init(jax.random.key(0))
+    pieces = do_pieces(algorithm, state)
+    for iteration in range(ITERATIONS):
+        with CompilationCount() as count:
+            state, record = algorithm.iterate(state, iteration, jax.random.key(1), Report().phase)
+    leaves = {f"piece {i}": leaf for i, leaf in enumerate(jax.tree.leaves(pieces))}
+    leaves |= {f"state {i}": leaf for i, leaf in enumerate(jax.tree.leaves(state))}
+    leaves |= {"games": record["games"], "compiled": count.number, "devices": jax.local_device_count()}
+    return {name: np.asarray(leaf) for name, leaf in leaves.items()}
+
+
+def do_pieces(algorithm, state) -> list:
+    """More lanes than devices and no multiple of them; and for PROBS beam searches of what was played."""
+    lanes = cut_lanes(0, 24, 6, jax.random.key(5))
+    weights = state.weights if isinstance(algorithm, Probs) else state.best
+    played = list(CORES.do(algorithm.play, Batch(weights, lanes), nobody))
+    if not isinstance(algorithm, Probs):
+        return _counted(jax.device_get(played))
+    searches = cut_searches(remember(100, all_games(played)), 8, 3)
+    return jax.device_get([played, list(CORES.do(algorithm.search, Batch(weights, searches), nobody))])
+
+
+def _counted(found: list) -> list:
+    """Without what stands where no game was played: lanes that are done wait for the others."""
+    return [
+        (jax.tree.map(lambda x, p=games.played: x[p], (games.states, games.policy, games.value)), games.now, asked)
+        for games, asked in found
+    ]
+
+
+def check_fit(norm: str) -> dict[str, object]:
+    """Whether devices share the rows of a minibatch, and what a fit gives."""
+    game = make_game(GAME)
+    net = Net(game, make_net(f"resnet:channels=8,blocks=1,dense=16,norm={norm}"), "value")
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 64))
+    moves = jnp.arange(64, dtype=jnp.int32) % 9
+    states = jax.vmap(game.step)(states, moves)
+    rows = ValueRows(states, jnp.sin(jnp.arange(64, dtype=jnp.float32)))
+    more = (
+        new_learner(net.init(jax.random.key(1))), rows, jnp.int32(60), jnp.float32(0.1), jnp.float32(0.01),
+        jax.random.key(2),
+    )  # fmt: skip
+    learner, loss = fit(ValueLoss(net, True), 16, *more)
+    text = _fit.lower(ValueLoss(net, True), 16, *everywhere(more)).compile().as_text()
+    return {
+        "loss": float(loss), "all_reduce": "all-reduce" in text, "devices": jax.local_device_count(),
+        "placed": sorted({len(leaf.sharding.device_set) for leaf in jax.tree.leaves(learner)}),
+        "weights": [float(jnp.sum(jnp.abs(leaf))) for leaf in jax.tree.leaves(learner.weights)],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "iterate":
+        np.savez(Path(sys.argv[3]), **iterate(sys.argv[2]))
+    else:
+        print(json.dumps({norm: check_fit(norm) for norm in ("layer", "batch")}))
