@@ -10,10 +10,11 @@ from typing import Annotated
 
 import typer
 
-from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, workers_of
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
 from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json, split_setting
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
+from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
 from beamzero.cluster.crew import ClusterCrew
 from beamzero.errors import BadInput
 from beamzero.games import make_game
@@ -21,6 +22,7 @@ from beamzero.spec import quote
 from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
+from beamzero.training.report import Report
 from beamzero.training.settings import AlphaZeroSettings, RunSettings
 
 
@@ -62,6 +64,7 @@ def train_command(
     cluster: Cluster = None,
     workers: Workers = None,
     worker_gpus: WorkerGpus = 0.0,
+    prometheus: Prometheus = None,
     json: AsJson = False,
 ) -> int:
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
@@ -71,7 +74,7 @@ def train_command(
         recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
     order = Order(
         game=game,
-        folder=run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game),
+        folder=lasting(run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game)),
         algorithm=algo,
         recipe=None if recipe is None else find_recipe(recipe),
         changes=dict(split_setting(text) for text in set_ or []),
@@ -81,11 +84,18 @@ def train_command(
         minutes=minutes,
         resume=resume,
     )
-    with TrainingDisplay() as display, workers_of(cluster, workers, worker_gpus, display.message) as pool:
+    with (
+        TrainingDisplay() as display,
+        metrics_at(prometheus, display.message) as registry,
+        workers_of(cluster, workers, worker_gpus, display.message, make_game(game)) as pool,
+    ):
+        report: Report = display
+        if registry is not None:
+            report = PrometheusReport(display, registry, order.folder, None if pool is None else pool.facts)
         if pool is None:
-            outcome = train(order, display)
+            outcome = train(order, report)
         else:
-            outcome = train(dataclasses.replace(order, workers=pool.wanted), display, ClusterCrew(pool))
+            outcome = train(dataclasses.replace(order, workers=pool.wanted), report, ClusterCrew(pool))
     if json:
         print_json(
             {

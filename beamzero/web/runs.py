@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from beamzero.errors import BadInput
 from beamzero.runs.metrics import read_metrics
 from beamzero.runs.run import Run, RunSummary, is_locked
 from beamzero.web.offers import Offers, checkpoints_of, title_of
+from beamzero.web.workers import crew_row, finite, list_workers
 
 
 def list_runs(offers: Offers) -> list[dict[str, Any]]:
@@ -28,13 +28,16 @@ def _summary(name: str, run: RunSummary) -> dict[str, Any]:
 
 
 def run_rows(offers: Offers, name: str, after: int) -> dict[str, Any]:
-    """What a run measured after an iteration."""
+    """What a run measured after an iteration, and who did the work of the last one."""
     run = offers.run(name)
     if run.damaged:
         raise BadInput(f"run {name} cannot be read")
-    rows = [_row(record) for record in read_metrics(run.folder) if record["iteration"] > after]
-    about = _about(run)
-    return {"rows": rows, "iterations": run.iterations, "of": _length(about), "alive": is_locked(run.folder)}
+    records = read_metrics(run.folder)
+    return {
+        "rows": [_row(record) for record in records if record["iteration"] > after], "iterations": run.iterations,
+        "of": _length(_about(run)), "alive": is_locked(run.folder),
+        "workers": list_workers(records[-1]) if records else None,
+    }  # fmt: skip
 
 
 def _about(run: RunSummary) -> dict[str, Any]:
@@ -52,20 +55,16 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
     interval = record.get("gate_interval")
     return {
         "iteration": record["iteration"],
-        "seconds": _number(record.get("total_seconds")),
-        "losses": {key: _number(value) for key, value in record.items() if key == "loss" or key.endswith("_loss")},
-        "games_per_second": _number(games / playing) if games and playing else None,
+        "seconds": finite(record.get("total_seconds")),
+        "losses": {key: finite(value) for key, value in record.items() if key == "loss" or key.endswith("_loss")},
+        "games_per_second": finite(games / playing) if games and playing else None,
         "elo": _elo(record.get("rating")),
         "gate": {"score": record["gate_score"], "low": interval[0], "high": interval[1]} if interval else None,
+        "crew": crew_row(record),
     }
 
 
 def _elo(rating: Any) -> dict[str, float | None] | None:
     if not isinstance(rating, dict) or "elo" not in rating:
         return None
-    return {key: _number(rating.get(key)) for key in ("elo", "low", "high")}
-
-
-def _number(value: Any) -> float | None:
-    """JSON has no word for what is not finite."""
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    return {key: finite(rating.get(key)) for key in ("elo", "low", "high")}

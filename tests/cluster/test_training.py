@@ -8,9 +8,10 @@ import signal
 
 import pytest
 
-from beamzero.cli import main
+from beamzero.cluster import pool as pool_module
 from beamzero.cluster.crew import ClusterCrew
 from beamzero.cluster.pool import Pool
+from beamzero.runs.metrics import read_metrics
 from beamzero.training.report import Report
 from tests.training.test_loop import stop_when
 from tests.training.toy import assert_same_run, command, numbers, run_toy, start
@@ -53,6 +54,22 @@ def test_a_run_has_the_same_numbers_whoever_does_the_work(cluster, algorithm, ch
     assert_same_run(tmp_path / "here", tmp_path / "there")
 
 
+def test_the_log_says_what_each_worker_did_in_each_iteration(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool_module, "_FEWEST_SECONDS", 600.0)  # nothing is done twice, however long it takes
+    with Pool(2) as pool:
+        run_toy(tmp_path / "run", crew=ClusterCrew(pool), **SMALL, iterations=3, rate_every=0)
+        facts = pool.facts()
+    crews = [record["crew"] for record in read_metrics(tmp_path / "run")]
+    assert len(crews) == 3 and sum(crew["pieces"] for crew in crews) == facts["pieces"]
+    for crew in crews:
+        workers = [worker for there in crew["by_worker"].values() for worker in there.values()]
+        assert sum(worker["pieces"] for worker in workers) == crew["pieces"] >= SMALL["lanes"]
+        assert len(workers) == crew["alive"] and crew["wanted"] == 2 and crew["deaths"] == 0
+        assert 0 < crew["busy"] <= 1 and all(0 <= worker["busy"] <= 1 for worker in workers)
+    worked = sum(worker["seconds"] for worker in facts["by_worker"].values())
+    assert sum(crew["seconds"] for crew in crews) == pytest.approx(worked, rel=0.1)
+
+
 @pytest.mark.parametrize("algorithm", ["probs", "alphazero"])
 def test_workers_that_are_killed_change_nothing_but_the_log(cluster, algorithm, tmp_path):
     plan = {**SMALL, "algorithm": algorithm}
@@ -77,20 +94,3 @@ def test_a_learner_that_is_killed_goes_on_here_or_there(tmp_path):
     run_toy(folder, resume=True)
     run_toy(tmp_path / "here", **SMALL)
     assert_same_run(tmp_path / "here", folder)
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["--cluster", "127.0.0.1:1"], "no Ray cluster at '127.0.0.1:1': [Errno 111] Connection refused"),
-        (["--cluster", "nonsense"], "a cluster is auto, local or HOST:PORT, but 'nonsense' is none of these"),
-        (["--cluster", "auto"], "no Ray cluster runs on this machine: begin one by ray start --head, or say --cluster"),
-        (["--workers", "2"], "--workers and --worker-gpus are for --cluster"),
-    ],
-)
-def test_a_cluster_that_is_not_there_gets_one_line(words, why, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("ray._private.utils.read_ray_address", lambda *a: None)
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    assert main(["train", "tic_tac_toe", "--run", str(tmp_path / "run"), *words]) == 2
-    said = capsys.readouterr().err
-    assert why in said and len(said.strip().splitlines()) == 1 and not (tmp_path / "run").exists()

@@ -110,6 +110,8 @@ def test_rows_come_from_an_iteration_on(offers):
     row = every["rows"][1]
     assert row["losses"] == {"loss": 0.5, "policy_loss": None} and row["games_per_second"] == 4.0
     assert row["elo"]["elo"] == 1002.0 and row["gate"] is None
+    assert row["crew"] is None and every["workers"] is None, "nobody else did its work"
+    assert run_rows(offers, "empty", 0)["workers"] is None
     with pytest.raises(BadInput, match="cannot be read"):
         run_rows(offers, "broken", 0)
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from beamzero.runs.metrics import Metrics
 from tests.web.browser.driver import place, seat_down
 from tests.web.browser.test_looking import open_analysis, wait_for_values
-from tests.web.browser.test_runs import begin_run, row_of_metrics
+from tests.web.browser.test_runs import begin_run, crew_of, row_of_metrics
 
 pytestmark = pytest.mark.external
 
@@ -58,9 +58,10 @@ def runs_page(page, server):
     if not (server.runs / "axe").exists():
         with Metrics(begin_run(server.runs / "axe").folder) as metrics:
             for iteration in (1, 2):
-                metrics.append(row_of_metrics(iteration))
+                metrics.append(row_of_metrics(iteration, crew=crew_of("node-a", "node-b")))
     page.goto("/runs#run=axe")
     expect(page.get_by_test_id("chart-elo")).to_be_visible()
+    expect(page.locator("[data-workers=axe]")).to_be_visible()
 
 
 VIEWS = [start_page, new_game_dialog, game_with_analysis, what_if, resigned, sowing_board, runs_page]

@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { drawChart } from "./chart.js";
 import { $, el, options } from "./dom.js";
 import { setUpTheme } from "./theme.js";
+import { WorkersCard, workerCharts } from "./workers.js";
 
 const PERIOD = 2000;
 
@@ -12,11 +13,12 @@ const CHARTS = [
   { id: "chart-loss", title: "Losses", seriesOf: lossSeries },
   { id: "chart-speed", title: "Games per second", seriesOf: (run) => [plain(run, (row) => row.games_per_second)] },
   { id: "chart-gate", title: "Score at the gate with 95% band", seriesOf: (run) => [banded(run, "gate", "score")] },
+  ...workerCharts(plain),
 ];
 
 class RunsPage {
   constructor() {
-    this.runs = new Map(); // id -> {info, rows, row, colour}
+    this.runs = new Map(); // id -> {info, rows, workers, row, card, colour}
     this.chosen = new Set(new URLSearchParams(location.hash.slice(1)).getAll("run"));
     $("axis").addEventListener("change", () => this.drawCharts());
     for (const { id } of CHARTS) {
@@ -52,10 +54,11 @@ class RunsPage {
   async askRows(run) {
     const after = run.rows.at(-1)?.iteration ?? 0;
     if (!run.info.alive && after && after >= run.info.iterations) return;
-    const { rows } = await get(`/api/runs/${encodeURIComponent(run.info.id)}?after=${after}`);
+    const { rows, workers } = await get(`/api/runs/${encodeURIComponent(run.info.id)}?after=${after}`);
     const known = run.rows.at(-1)?.iteration ?? 0;
     run.rows.push(...rows.filter((row) => row.iteration > known));
     run.row.showLoss(run.rows.at(-1));
+    run.workers = workers;
   }
 
   takeRuns(infos) {
@@ -72,15 +75,17 @@ class RunsPage {
   }
 
   add(info) {
-    const run = { info, rows: [], colour: this.runs.size };
+    const run = { info, rows: [], workers: null, card: new WorkersCard(info.id), colour: this.runs.size };
     run.row = new RunRow(info, run.colour, this.chosen.has(info.id), (isChosen) => this.choose(info.id, isChosen));
     this.runs.set(info.id, run);
     $("runs-rows").append(run.row.element);
+    $("workers").append(run.card.element);
     return run;
   }
 
   drop(id) {
     this.runs.get(id).row.element.remove();
+    this.runs.get(id).card.element.remove();
     this.runs.delete(id);
     this.chosen.delete(id);
   }
@@ -98,6 +103,7 @@ class RunsPage {
     const axis = $("axis").value;
     const runs = [...this.runs.values()].filter((run) => this.chosen.has(run.info.id));
     $("charts").hidden = runs.length === 0;
+    for (const run of this.runs.values()) run.card.show(runs.includes(run) ? run.workers : null);
     for (const { id, title, seriesOf } of CHARTS) {
       const series = runs.flatMap((run) => seriesOf({ ...run, axis, isAlone: runs.length === 1 }));
       drawChart($(id), { title, series, xLabel: axis === "seconds" ? "seconds" : "iterations" });
