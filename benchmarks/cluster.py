@@ -2,27 +2,29 @@
 
     python benchmarks/cluster.py --workers 2 --rounds 3 --json
 
-Both do the same iterations in turns, after one that compiles, with the same numbers, bit for bit. A simulation goes on
-from what was measured: how long a piece takes, and how many bytes come back. In it workers take pieces as they come,
-the process that learns takes in their bytes one after another, and nothing else gets in the way.
+All do the same iterations in turns, after one that compiles, with the same numbers, bit for bit. A simulation
+(cluster_plan.py) goes on from what was measured; what it says of one and two workers stands beside what these did.
 """
 
 from __future__ import annotations
 
 import argparse
-import heapq
+import dataclasses
 import json
 import pickle
 import statistics
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import cluster_plan
 import jax
 import numpy as np
+from cluster_plan import Measured, Phase
 
 from beamzero.cluster.connect import connected
 from beamzero.cluster.crew import ClusterCrew
@@ -33,6 +35,7 @@ from beamzero.training.config import find_recipe, make_settings, settle
 from beamzero.training.crew import CORES, Batch, Crew, Told, Work
 
 RECIPES = ("connect_four_quick", "connect_four_alphazero_quick")
+LARGE = 8 * 2**20
 
 
 def main() -> None:
@@ -40,94 +43,184 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--recipes", nargs="+", default=RECIPES)
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="change settings of the recipes")
+    parser.add_argument("--plan", type=int, default=1000, help="workers to plan for")
+    parser.add_argument("--price", type=float, default=0.02, help="dollars for an hour of one core")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    with connected("local"), Pool(arguments.workers) as pool:
-        found = [measure(recipe, pool, arguments.rounds) for recipe in arguments.recipes]
+    changes = dict(text.split("=", 1) for text in arguments.set)
+    found = []
+    with connected("local"):
+        with Pool(arguments.workers) as pool:
+            store = measure_store(pool)
+            trials = {
+                name: measure(name, changes, pool, arguments.workers, arguments.rounds) for name in arguments.recipes
+            }
+        with Pool(1) as pool:
+            alone = {
+                name: measure(name, changes, pool, arguments.workers, arguments.rounds) for name in arguments.recipes
+            }
+    print(json.dumps(store, indent=1), file=sys.stderr)
+    for name, trial in trials.items():
+        measured = model(trial, arguments.workers, store)
+        found.append(
+            {
+                **trial.figures, "one_worker": alone[name].figures,
+                "simulated_seconds": [simulate(measured, arguments.workers, count) for count in (1, arguments.workers)],
+                "phases": [dataclasses.asdict(phase) for phase in measured.phases],
+                "scaling": list(cluster_plan.scaling(measured)), "saturation": cluster_plan.saturation(measured),
+                "plan": cluster_plan.plan(measured, arguments.plan, arguments.price),
+            }
+        )  # fmt: skip
+        show(found[-1])
     if arguments.json:
-        print(json.dumps({"workers": arguments.workers, "recipes": found}))
+        print(json.dumps({"workers": arguments.workers, "store": store, "recipes": found}))
 
 
-class Counting:
-    """A crew, and what goes to it and comes back."""
+# --- measuring -------------------------------------------------------------------------------------------------------
 
-    def __init__(self, crew: Any) -> None:
-        self.crew, self.pieces, self.sent, self.taken = crew, 0, 0, 0
 
-    def do(self, work: Work, batch: Batch, told: Told, ahead: Any = ()) -> Any:
-        self.sent += _size(batch.weights) + sum(map(_size, batch.pieces))
+def nothing(shared: None, piece: int) -> int:
+    return piece
+
+
+def something_large(shared: None, piece: int) -> np.ndarray:
+    return np.full(LARGE, piece, np.uint8)
+
+
+def measure_store(pool: Pool) -> dict[str, float]:
+    """What a call takes of the process that asks, and how many bytes a second it takes in."""
+    list(pool.do(nothing, None, list(range(50))))
+    begun = time.perf_counter()
+    list(pool.do(nothing, None, list(range(1000))))
+    call = (time.perf_counter() - begun) / 1000
+    taken = 0.0
+    begun = time.perf_counter()
+    for result in pool.do(something_large, None, list(range(40))):
+        taken += int(result[::4096].sum() >= 0) * result.nbytes
+    return {"call_seconds": call, "bytes_a_second": taken / (time.perf_counter() - begun)}
+
+
+class Watched:
+    """A crew, with what goes to it and comes back, and how long that takes, by the name of the work."""
+
+    def __init__(self, crew: Crew, pool: Pool | None = None, weigh: bool = False) -> None:
+        self.crew, self.pool, self.weigh = crew, pool, weigh
+        self.phases: dict[str, dict[str, float]] = {}
+
+    def do(self, work: Work, batch: Batch, told: Told, ahead: Any = ()) -> Iterator[Any]:
+        names = ("rounds", "pieces", "wall", "busy", "sent", "taken", "weights")
+        phase = self.phases.setdefault(work.__name__, dict.fromkeys(names, 0.0))
+        begun, busy = time.perf_counter(), self._busy()
         for result in self.crew.do(work, batch, told, ahead):
-            self.pieces += 1
-            self.taken += _size(result)
+            phase["taken"] += _size(result) if self.weigh else 0
             yield result
+        phase["wall"] += time.perf_counter() - begun
+        phase["busy"] += self._busy() - busy
+        phase["pieces"] += len(batch.pieces)
+        phase["rounds"] += 1
+        if self.weigh:
+            phase["sent"] += sum(map(_size, batch.pieces))
+            phase["weights"] += _size(batch.weights)
 
-    def facts(self) -> Any:
+    def facts(self) -> Mapping[str, Any]:
         return {}
+
+    def _busy(self) -> float:
+        return 0.0 if self.pool is None else sum(w["seconds"] for w in self.pool.facts()["by_worker"].values())
+
+    @property
+    def wall(self) -> float:
+        return sum(phase["wall"] for phase in self.phases.values())
 
 
 def _size(tree: Any) -> int:
     return len(pickle.dumps(jax.device_get(tree), protocol=5))
 
 
-def measure(name: str, pool: Pool, rounds: int) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """Iterations that were done in turns, here and by workers."""
+
+    figures: dict[str, Any]
+    watched: Watched
+    weighed: Watched
+    grows: bool
+
+
+def measure(name: str, changes: Mapping[str, str], pool: Pool, cut_for: int, rounds: int) -> Trial:
+    """Iterations that are cut into pieces for so many workers, whoever does them."""
     recipe = find_recipe(name)
     game, kind = make_game(recipe.game), ALGORITHMS[recipe.algorithm]
-    algorithm = kind.algorithm(game, settle(make_settings(recipe, {}), game, pool.wanted))
-    crews: dict[str, Crew] = {"here": CORES, "cluster": ClusterCrew(pool)}
+    algorithm = kind.algorithm(game, settle(make_settings(recipe, changes), game, cut_for))
+    here, there = Watched(CORES), Watched(ClusterCrew(pool), pool)
     state = algorithm.init(jax.random.key(0))
-    for crew in crews.values():
+    for crew in (here.crew, there.crew):
         algorithm.iterate(state, 0, jax.random.key(1), _quiet, crew=crew)
-    seconds: dict[str, list[float]] = {who: [] for who in crews}
-    by_crew: dict[str, list[float]] = {who: [] for who in crews}
-    busy = sum(worker["seconds"] for worker in pool.facts()["by_worker"].values())
-    states = 0
-    for iteration in range(rounds):
-        after = {}
-        for who, crew in crews.items():
-            begun = time.perf_counter()
-            after[who], record = algorithm.iterate(state, iteration, jax.random.key(1), _quiet, crew=crew)
-            seconds[who].append(time.perf_counter() - begun)
-            by_crew[who].append(sum(s for part, s in record["seconds"].items() if part in ("self_play", "search")))
-        same = zip(jax.tree.leaves(after["here"]), jax.tree.leaves(after["cluster"]), strict=True)
+    states, seconds = 0, []
+    for number in range(rounds):
+        before = here.wall, there.wall
+        after, _ = algorithm.iterate(state, number, jax.random.key(1), _quiet, crew=here)
+        begun = time.perf_counter()
+        again, record = algorithm.iterate(state, number, jax.random.key(1), _quiet, crew=there)
+        whole = time.perf_counter() - begun
+        seconds.append((here.wall - before[0], there.wall - before[1], whole - there.wall + before[1]))
+        same = zip(jax.tree.leaves(after), jax.tree.leaves(again), strict=True)
         assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in same), "not the same numbers"
-        state, states = after["here"], states + record["states"]
-    busy = sum(worker["seconds"] for worker in pool.facts()["by_worker"].values()) - busy
-    counting = Counting(CORES)
-    algorithm.iterate(state, rounds, jax.random.key(1), _quiet, crew=counting)
-    result = {
-        "recipe": name, "states_a_second_here": states / sum(by_crew["here"]),
-        "states_a_second_cluster": states / sum(by_crew["cluster"]),
-        "ratio": statistics.median(a / b for a, b in zip(by_crew["here"], by_crew["cluster"])),
-        "pieces": counting.pieces, "piece_seconds": busy / rounds / counting.pieces,
-        "other_seconds": statistics.median(a - b for a, b in zip(seconds["cluster"], by_crew["cluster"])),
-        "bytes_sent": counting.sent, "bytes_taken": counting.taken,
+        state, states = after, states + record["states"]
+    weighed = Watched(CORES, weigh=True)
+    algorithm.iterate(state, rounds, jax.random.key(1), _quiet, crew=weighed)
+    figures = {
+        "recipe": name, "changes": dict(changes), "states_a_second_here": states / here.wall,
+        "states_a_second_there": states / there.wall, "ratio": statistics.median(a / b for a, b, _ in seconds),
+        "crew_seconds": statistics.median(b for _, b, _ in seconds),
+        "learner_seconds": statistics.median(c for _, _, c in seconds),
     }  # fmt: skip
-    result["scaling"] = {str(workers): simulate(result, workers) for workers in (1, 2, 4, 8, 16, 32, 64, 256, 1000)}
-    print(json.dumps(result, indent=1), file=sys.stderr)
-    return result
+    return Trial(figures, there, weighed, recipe.algorithm == "probs")
 
 
-BYTES_A_SECOND = 1e9
-"""What the process that learns takes in; an object store on one machine does several times that."""
+def model(trial: Trial, workers: int, store: Mapping[str, float]) -> Measured:
+    """What the simulation needs: of an iteration, a worker's share of the pieces and of what is fitted."""
+    phases = []
+    for name, phase in trial.watched.phases.items():
+        weighed = trial.weighed.phases[name]
+        phases.append(
+            Phase(
+                name,
+                pieces=weighed["pieces"] / workers,
+                seconds=phase["busy"] / phase["pieces"],
+                sent=weighed["sent"] / weighed["pieces"],
+                taken=weighed["taken"] / weighed["pieces"],
+                weights=weighed["weights"] / weighed["rounds"],
+            )
+        )
+    learner = trial.figures["learner_seconds"] / (workers if trial.grows else 1)
+    return Measured(tuple(phases), learner, trial.grows, store["call_seconds"], store["bytes_a_second"])
 
 
-def simulate(measured: dict[str, Any], workers: int, pieces_each: int = 4) -> float:
-    """How many times the work of one worker so many get done, each with as many pieces an iteration as one had.
+def simulate(measured: Measured, cut_for: int, workers: int) -> float:
+    """The seconds that so many workers take for the pieces of `cut_for`."""
+    return sum(
+        cluster_plan.crew_seconds(measured, phase, workers, round(phase.pieces * cut_for)) for phase in measured.phases
+    )
 
-    The games of an iteration grow with the workers; so does what the learner has to fit, which it does in the same time
-    as long as the minibatches are the same number.
-    """
-    pieces = pieces_each * workers
-    each, taken = measured["piece_seconds"], measured["bytes_taken"] / measured["pieces"] / BYTES_A_SECOND
-    free, port, last = [0.0] * workers, 0.0, 0.0
-    heapq.heapify(free)
-    for _ in range(pieces):
-        done = heapq.heappop(free) + each
-        heapq.heappush(free, done)
-        port = max(port, done) + taken
-        last = port
-    alone = pieces * (each + taken)
-    return alone / last
+
+# --- showing ---------------------------------------------------------------------------------------------------------
+
+
+def show(found: Mapping[str, Any]) -> None:
+    print(f"\n{found['recipe']}: {found['ratio']:.2f} of the states a second of one process", file=sys.stderr)
+    seconds = (found["one_worker"]["crew_seconds"], found["crew_seconds"])
+    for what, real, simulated in zip(("one worker", "all workers"), seconds, found["simulated_seconds"], strict=True):
+        print(f"  an iteration by {what}: {real:.3f} s, simulated {simulated:.3f} s", file=sys.stderr)
+    print("  workers      crew     whole  overlapped  learner x 10", file=sys.stderr)
+    for row in found["scaling"]:
+        print(
+            f"  {row['workers']:7d} {row['crew']:9.2f} {row['whole']:9.2f} {row['overlapped']:11.2f}"
+            f" {row['learner_10']:13.2f}",
+            file=sys.stderr,
+        )
+    print(json.dumps({key: found[key] for key in ("phases", "saturation", "plan")}, indent=1), file=sys.stderr)
 
 
 def _quiet(name: str, done: int, total: int) -> None:
