@@ -43,6 +43,8 @@ _SECONDS_TO_WAIT_FOR_WORKERS = 30.0
 """Where no worker has begun by then, somebody should know."""
 HANGING = 10.0
 """A worker is replaced that needs so many times as long for a piece as makes it slow, and another has done that."""
+HANGING_SECONDS = 600.0
+"""But not before so long: it may be compiling, which others have done already."""
 
 
 class Worker:
@@ -241,7 +243,8 @@ class Pool:
             self.alone_since = now
             self._warnings.append("no worker has begun yet: the cluster may have no room for any (ray status tells)")
         for hand in self.hands:
-            if hand.holds and hand.holds[0].done and now - hand.begun > HANGING * self._slow_seconds():
+            patience = max(HANGING_SECONDS, HANGING * self._slow_seconds())
+            if hand.holds and hand.holds[0].done and now - hand.begun > patience:
                 self._warnings.append(f"{hand.name} hangs")
                 hand.begun = now  # it is dead when Ray says so
                 self.ray.kill(hand.actor)

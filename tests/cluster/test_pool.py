@@ -78,6 +78,7 @@ def test_more_goes_through_the_store_than_it_holds(pool):
 
 def test_what_hangs_is_done_by_another_and_replaced(pool, warnings, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "HANGING", 2.0)
+    monkeypatch.setattr(module, "HANGING_SECONDS", 0.0)
     assert list(pool.do(jobs.add, 0, PIECES)) == PIECES
     assert list(pool.do(jobs.stop_at_first, str(tmp_path), PIECES)) == PIECES
     assert pool.facts()["deaths"] == 0, "the piece was done before anybody gave the first worker up"
