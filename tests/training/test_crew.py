@@ -6,13 +6,14 @@ import jax
 import numpy as np
 import pytest
 
+from beamzero.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.training.alphazero import AlphaZero
 from beamzero.training.crew import CORES, Batch, cut_lanes
 from beamzero.training.probs import Probs
 from beamzero.training.report import Report
 from beamzero.training.settings import AlphaZeroSettings, ProbsSettings
-from tests.training.toy import GAME, TOYS, same_bits
+from tests.training.toy import GAME, TOYS, numbers, run_toy, same_bits, saved_tree
 
 KINDS = {"probs": (Probs, ProbsSettings), "alphazero": (AlphaZero, AlphaZeroSettings)}
 
@@ -105,3 +106,26 @@ def test_the_cores_tell_how_far_a_single_piece_is():
 
     assert list(CORES.do(work, Batch(10, [1]), told.append)) == [11] and told == [1]
     assert list(CORES.do(work, Batch(10, [1, 2, 3]), told.append)) == [11, 12, 13] and told == [1]
+
+
+def test_a_run_whose_crew_gives_up_is_saved_as_far_as_it_came(tmp_path):
+    class Tired:
+        def __init__(self) -> None:
+            self.rounds = 0
+
+        def do(self, work, batch, told, ahead=()):
+            self.rounds += work.__name__ == "play"
+            if self.rounds > 2:
+                raise RunStopped("nobody is left")
+            return CORES.do(work, batch, told, ahead)
+
+        def facts(self):
+            return {}
+
+    plan = {"iterations": 4, "checkpoint_every": 1000, "rate_every": 0}
+    with pytest.raises(RunStopped, match="nobody is left"):
+        run_toy(tmp_path / "run", crew=Tired(), **plan)
+    assert saved_tree(tmp_path / "run")[0] == 2
+    run_toy(tmp_path / "run", resume=True, iterations=4)
+    run_toy(tmp_path / "whole", **plan)
+    assert numbers(tmp_path / "run") == numbers(tmp_path / "whole")
