@@ -1,11 +1,13 @@
 """What a training time buys: the strength of one run's agent at several moments.
 
     python benchmarks/budget.py train kalah kalah_alphazero_quick --marks 30 60 120 300 600 --out runs/budget/kalah
+    python benchmarks/budget.py collect runs/kalah --out runs/budget/kalah
     python benchmarks/budget.py measure runs/budget/kalah --against alphabeta:depth=5 --search sims=100 --json
 
 `train` goes on with the run up to each mark, in seconds of training, and writes the agent of that moment; it can run on
 another machine than `measure`, which lets each of them play one opponent with one look and with a search. A mark
-that is passed on the way to the one before, or that comes after the recipe is done, has no agent.
+that is passed on the way to the one before, or that comes after the recipe is done, has no agent. `collect` takes the
+agents of a run's checkpoints instead, as many as it kept.
 """
 
 from __future__ import annotations
@@ -21,9 +23,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from beamzero.arena.battle import battle
 from beamzero.games import make_game
 from beamzero.players import make_player
+from beamzero.players.trained import load_trained
 from beamzero.runs.agentfile import load_agent
+from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import write_atomically
 from beamzero.runs.metrics import read_metrics
+from beamzero.runs.run import Run
 from beamzero.spec import quote
 from beamzero.training.config import find_recipe
 
@@ -38,6 +43,9 @@ def main() -> None:
     training.add_argument("recipe")
     training.add_argument("--marks", type=float, nargs="+", default=[30, 60, 120, 300, 600])
     training.add_argument("--out", type=Path, required=True)
+    collecting = commands.add_parser("collect")
+    collecting.add_argument("run", type=Path)
+    collecting.add_argument("--out", type=Path, required=True)
     measuring = commands.add_parser("measure")
     measuring.add_argument("folder", type=Path)
     measuring.add_argument("--against", required=True)
@@ -45,10 +53,7 @@ def main() -> None:
     measuring.add_argument("--games", type=int, default=200)
     measuring.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    if arguments.command == "train":
-        train(arguments)
-    else:
-        measure(arguments)
+    {"train": train, "collect": collect, "measure": measure}[arguments.command](arguments)
 
 
 def train(arguments: argparse.Namespace) -> None:
@@ -72,8 +77,26 @@ def train(arguments: argparse.Namespace) -> None:
         name = f"agent-{mark:g}.safetensors"
         _beamzero("export", str(run), str(folder / name))
         moments.append({"agent": name, "seconds": last["total_seconds"], "iteration": last["iteration"]})
-    about = json.loads((run / "run.json").read_text())
-    record = {"game": arguments.game, "recipe": arguments.recipe, "device": about["device"], "moments": moments}
+    _write(folder, run, moments)
+
+
+def collect(arguments: argparse.Namespace) -> None:
+    """Write the agents of the checkpoints that a run has kept."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    run = Run.open(arguments.run)
+    game = make_game(run.about["game_text"])
+    seconds = {record["iteration"]: record["total_seconds"] for record in read_metrics(arguments.run)}
+    moments: list[dict[str, float | str]] = []
+    for step in Checkpoints(run.checkpoints_folder, keep=1).steps():
+        name = f"agent-{step}.safetensors"
+        load_trained(str(arguments.run), game, str(step), algorithm=None).save(arguments.out / name, half=True)
+        moments.append({"agent": name, "seconds": seconds[step], "iteration": step})
+    _write(arguments.out, arguments.run, moments)
+
+
+def _write(folder: Path, run: Path, moments: list[dict[str, float | str]]) -> None:
+    about = Run.open(run).about
+    record = {"game": about["game"], "recipe": about["recipe"], "device": about["device"], "moments": moments}
     write_atomically(folder / FILE, json.dumps(record, indent=1) + "\n")
 
 

@@ -125,9 +125,10 @@ class AlphaZero:
         best, gate = self._gate(state.best, net.weights, iteration, report)
         clock.lap("gate")
         turns = sum(int(jnp.sum(games.played)) for games in lanes)
+        played = sum(int(jnp.sum(games.ended)) for games in lanes)
         return AlphaZeroState(net, best, window, agents[1:]), {
             **{name: float(part) for name, part in parts.items()}, "loss": float(loss), **gate,
-            "mean_turns": turns / settings.games, "games": settings.games, "states": turns,
+            "mean_turns": turns / played, "games": played, "states": turns,
             "remembered": int(window.size), "evaluations": evaluations, "learning_rate": rate,
             "seconds": clock.seconds,
         }  # fmt: skip
@@ -174,15 +175,15 @@ class AlphaZero:
             sampled_moves=settings.sampled_moves,
             greedy_games=settings.greedy_games,
             random_plies=settings.random_plies,
+            play_on=settings.play_on,
+            adjudicate=settings.adjudicate,
+            adjudicate_scale=settings.adjudicate_scale,
         )
 
     @property
     def _credit(self) -> Credit:
         settings = self.settings
-        return Credit(
-            settings.search_value, settings.adjudicate, settings.adjudicate_scale, settings.discount,
-            settings.evaluation_value,
-        )  # fmt: skip
+        return Credit(settings.search_value, settings.discount, settings.evaluation_value, settings.adjudicate_scale)
 
     @functools.cached_property
     def _teacher(self) -> Teacher:

@@ -23,7 +23,7 @@ from beamzero.search.simple import OneLook
 from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes, nobody
 from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
 from beamzero.training.laps import Laps
-from beamzero.training.replay import all_games, remember, remember_with_rolls, some_games
+from beamzero.training.replay import all_games, remember, remember_with_rolls, some_games, thin_out
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, evenly, share_done
 from beamzero.training.selfplay import Games, SelfPlay, self_play
@@ -130,7 +130,7 @@ class Probs:
             memory = memory._replace(outcome=outcome)
         value, value_loss = self._fit(
             ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
-            state.value, ValueRows(memory.states, memory.outcome), memory.size,
+            state.value, ValueRows(memory.states, memory.outcome), memory.size, settings.drop_ratio,
             slow_down * settings.value_learning_rate, value_key,
         )  # fmt: skip
         state = state._replace(value=value)
@@ -139,7 +139,11 @@ class Probs:
         searched = evaluations = 0
         q_losses = []
         for step, first in enumerate(range(0, self._q_games, self._q_step)):
+            step_key = jax.random.fold_in(q_key, step)
             part = remember(self._capacity(self._q_step), some_games(games, first, self._q_step))
+            drop = settings.drop_ratio
+            if drop and settings.q_passes == 1:  # what the only pass would leave out need not be searched
+                part, drop = thin_out(part, jnp.float32(drop), jax.random.fold_in(step_key, 1)), 0.0
             size = int(part.size)
             some = cut_searches(part, self._search_batch, expand)
             found = crew.do(self.search, Batch(state.weights, some), nobody)
@@ -150,8 +154,7 @@ class Probs:
             report("fitting Q", 0, 1)
             q, q_loss = self._fit(
                 QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
-                state.q, rows, part.size,
-                slow_down * settings.q_learning_rate, jax.random.fold_in(q_key, step),
+                state.q, rows, part.size, drop, slow_down * settings.q_learning_rate, step_key,
             )  # fmt: skip
             state = state._replace(q=q)
             clock.lap("fit_q")
@@ -191,15 +194,16 @@ class Probs:
         learner: Learner,
         rows: Any,
         count: Array,
+        drop: float,
         rate: float,
         key: Array,
     ) -> tuple[Learner, float]:
-        """`passes` passes over the rows; and the mean loss of the last, which must be a number."""
+        """`passes` passes over rows, each less a share `drop`; and the last one's mean loss, which must be a number."""
         error = jnp.float32(0)
         for number in range(passes):
             learner, error = fit(
                 loss, batch_size, learner, rows, count,
-                jnp.float32(self.settings.drop_ratio), jnp.float32(rate), jax.random.fold_in(key, number),
+                jnp.float32(drop), jnp.float32(rate), jax.random.fold_in(key, number),
             )  # fmt: skip
         if not bool(jnp.isfinite(error)):
             name = "V" if isinstance(loss, ValueLoss) else "Q"

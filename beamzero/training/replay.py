@@ -33,6 +33,16 @@ def remember(capacity: int, games: Games) -> Memory:
     return Memory(states, outcome, jnp.minimum(count, capacity))
 
 
+@jax.jit
+def thin_out(memory: Memory, drop: Array, key: Array) -> Memory:
+    """`memory` less a random share `drop` [] of its states, the others in the same order."""
+    rows = memory.outcome.shape[0]
+    kept = (jnp.arange(rows) < memory.size) & (jax.random.uniform(key, (rows,)) >= drop)
+    places, count = pack(kept)
+    states, outcome = take_rows((memory.states, memory.outcome), places)
+    return Memory(states, outcome, count)
+
+
 def remember_with_rolls(capacity: int, games: Games) -> Memory:
     """The same with the positions before the dice were thrown, each behind the one from which a move led there."""
     return remember(capacity, games if games.rolls is None else _with_rolls(games))

@@ -2,6 +2,9 @@
 
 On a GPU all games run in one batch, on several in one batch each. A CPU has several lanes of games, each a program of
 its own, one a core at a time.
+
+Games end at different times, and a place whose game is over costs nearly as much as one that plays. So a lane may play
+on: for so many turns a new game begins wherever one has ended, and only then are those that run played to their end.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -37,6 +40,26 @@ class SearchPlay:
     sampled_moves: int
     greedy_games: float
     random_plies: int = 0
+    play_on: int = 0
+    """Turns during which a new game begins wherever one has ended."""
+    adjudicate: float = 0.0
+    """A cut game's result is this share of what the game's own evaluation says of its last position."""
+    adjudicate_scale: float = 1.0
+    """What that evaluation is multiplied by, as logarithms of odds."""
+
+    @property
+    def turns(self) -> int:
+        """T: the most turns of a place, over all of its games."""
+        return self.play_on + self.max_turns
+
+    @property
+    def openings(self) -> int:
+        """R: beginnings of games that are made for each place; with more games than that, it begins some anew."""
+        return 1 + -(-self.play_on // _TURNS_OF_A_SHORT_GAME)
+
+
+_TURNS_OF_A_SHORT_GAME = 4
+"""There are openings for all games of a place, unless they are even shorter on average."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,40 +68,51 @@ class Credit:
 
     search_value: float = 0.0
     """The share of what the search said, the rest being the game's result."""
-    adjudicate: float = 0.0
-    """A cut game's result is this share of what the game's own evaluation says of its last position."""
-    adjudicate_scale: float = 1.0
-    """What that evaluation is multiplied by, as logarithms of odds."""
     discount: float = 1.0
     """A result d turns ahead counts discount^d of itself: discount^1 in the last state that was played in."""
     evaluation: float = 0.0
     """The share of what the game's own evaluation says of the state itself, taken from that of the result."""
+    evaluation_scale: float = 1.0
+    """What that evaluation is multiplied by, as logarithms of odds."""
 
 
 class SearchedGames(NamedTuple):
-    """G games of at most T turns, in turns: [T, G]. Before the end, what is not played yet holds anything."""
+    """The games of G places over T turns, [T, G]. Before the end, what is not played yet holds anything."""
 
     now: State  # [G, ...] where the games stand
     greedy: Array  # bool [G] whether the best move is always played
+    openings: State  # [R, G, ...] where the games of a place begin, one after another
+    begun: Array  # int32 [G] the turn with which the game that is there began
+    number: Array  # int32 [G] how many began there before it
     states: State  # [T, G, ...] the decision states, in order
     policy: Array  # float16 [T, G, K] what the search says to play
     value: Array  # float32 [T, G] what it says the state is worth to the side to move
-    played: Array  # bool [T, G] whether the game got that far
+    played: Array  # bool [T, G] whether a game was played there then
+    ended: Array  # bool [T, G] whether that turn was the last of its game
+    result: Array  # float32 [T, G] where it was: what came of the game, for side 0
     turn: Array  # int32 []
     evaluations: Array  # int32 [] of the last turn
 
     def targets(self, game: Game, credit: Credit) -> Array:
-        """float32 [T, G]: what the value is to learn of each state, for the side to move there."""
-        result = jax.vmap(game.score)(self.now)
-        evaluate = feature_evaluator(game, credit.adjudicate_scale * hand_made_weights(game)).value
-        if credit.adjudicate:
-            guess = credit.adjudicate * side_sign(game, self.now) * evaluate(self.now)
-            result = jnp.where(jax.vmap(game.over)(self.now), result, guess)
-        turns = jnp.arange(self.played.shape[0], dtype=jnp.float32)[:, None]
-        ahead = jnp.sum(self.played, axis=0, dtype=jnp.float32)[None] - turns
-        outcome = jax.vmap(functools.partial(side_sign, game))(self.states) * result[None] * credit.discount**ahead
+        """float32 [T, G]: what the value is to learn of each state that was played, for the side to move there."""
+
+        def earlier(later: tuple[Array, Array], turn: tuple[Array, Array]) -> tuple[tuple[Array, Array], Any]:
+            ended, result = turn
+            now = jnp.where(ended, result, later[0]), jnp.where(ended, 1.0, later[1] + 1.0)
+            return now, now
+
+        nothing = jnp.zeros(self.played.shape[1], jnp.float32)
+        _, (result, ahead) = lax.scan(earlier, (nothing, nothing), (self.ended, self.result), reverse=True)
+        outcome = jax.vmap(functools.partial(side_sign, game))(self.states) * result * credit.discount**ahead
         target = (1 - credit.search_value - credit.evaluation) * outcome + credit.search_value * self.value
-        return target + credit.evaluation * jax.vmap(evaluate)(self.states) if credit.evaluation else target
+        if not credit.evaluation:
+            return target
+        return target + credit.evaluation * jax.vmap(_own_evaluation(game, credit.evaluation_scale))(self.states)
+
+
+def _own_evaluation(game: Game, scale: float) -> Callable[[State], Array]:
+    """What the game's own evaluation says of states [B], for the sides to move."""
+    return feature_evaluator(game, scale * hand_made_weights(game)).value
 
 
 def play_lanes(
@@ -91,20 +125,22 @@ def play_lanes(
 ) -> list[tuple[SearchedGames, int]]:
     """Play the games of lanes to their end, each on a device of its own; and how many evaluations each took.
 
-    A single lane, or as many as there are devices. `progress` is told how many games are over.
+    A single lane, or as many as there are devices. `progress` is told how many places are finished; where a lane plays
+    on, the share of the turns that are done stands for that.
     """
     began = stacked(lanes)
     at = on_each(_Begin(game, settings), None, began), began.key
     turn = _Turn(game, search, settings)
     evaluator = evaluator if len(lanes) == 1 else everywhere(evaluator)
-    evaluations, over = np.zeros(len(lanes), np.int64), np.zeros(len(lanes), np.int32)
-    for _ in range(settings.max_turns):
-        playing = over < settings.games  # a lane that is finished waits for the others
-        at, ended = on_each(turn, evaluator, at, used_up=True)
-        over, asked = jax.device_get((ended, at[0].evaluations))
+    evaluations, idle = np.zeros(len(lanes), np.int64), np.zeros(len(lanes), np.int32)
+    for number in range(1, settings.turns + 1):
+        playing = idle < settings.games  # a lane that is finished waits for the others
+        at, finished = on_each(turn, evaluator, at, used_up=True)
+        idle, asked = jax.device_get((finished, at[0].evaluations))
         evaluations += np.where(playing, asked, 0)
-        progress(int(over.sum()))
-        if int(over.min()) == settings.games:
+        share = len(lanes) * settings.games * number // settings.turns if settings.play_on else 0
+        progress(max(int(idle.sum()), share))
+        if int(idle.min()) == settings.games:
             break
     return list(zip(unstacked(at[0]), evaluations.tolist(), strict=True))
 
@@ -117,24 +153,37 @@ class _Begin:
     settings: SearchPlay
 
     def __call__(self, shared: None, lane: Lane) -> SearchedGames:
-        game, turns, count = self.game, self.settings.max_turns, self.settings.games
+        game, turns, count = self.game, self.settings.turns, self.settings.games
         init_key, opening_key = jax.random.split(jax.random.split(lane.random_key)[0])
-        states = jax.vmap(game.init)(jax.random.split(init_key, count))
-        states = open_at_random(game, self.settings.random_plies, states, opening_key)
+        states = self._open(count, init_key, opening_key)
+        openings = jax.tree.map(lambda x: x[None], states)
+        if more := self.settings.openings - 1:
+            others = self._open(more * count, jax.random.fold_in(init_key, 1), jax.random.fold_in(opening_key, 1))
+            openings = jax.tree.map(lambda x, y: jnp.concatenate([x, y.reshape(more, *x.shape[1:])]), openings, others)
         # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the
         # run.
         number = (lane.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
         share = self.settings.greedy_games
+        nothing, never = jnp.zeros((turns, count), jnp.float32), jnp.zeros((turns, count), jnp.bool_)
         return SearchedGames(
             now=states,
             greedy=jnp.floor((number + 1) * share) > jnp.floor(number * share),
+            openings=openings,
+            begun=jnp.zeros(count, jnp.int32),
+            number=jnp.zeros(count, jnp.int32),
             states=jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states),
             policy=jnp.zeros((turns, count, game.max_moves), jnp.float16),
-            value=jnp.zeros((turns, count), jnp.float32),
-            played=jnp.zeros((turns, count), jnp.bool_),
+            value=nothing,
+            played=never,
+            ended=never,
+            result=nothing,
             turn=jnp.int32(0),
             evaluations=jnp.int32(0),
         )
+
+    def _open(self, count: int, init_key: Array, opening_key: Array) -> State:
+        states = jax.vmap(self.game.init)(jax.random.split(init_key, count))
+        return open_at_random(self.game, self.settings.random_plies, states, opening_key)
 
 
 def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
@@ -154,7 +203,7 @@ def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
 
 @dataclasses.dataclass(frozen=True)
 class _Turn:
-    """One move of every running game of a lane; and how many games are over then."""
+    """One move of every running game of a lane; and how many places are finished then."""
 
     game: Game
     search: Teacher
@@ -168,8 +217,9 @@ class _Turn:
         turn, now = games.turn, games.now
         play_key = jax.random.split(jax.random.wrap_key_data(data))[1]
         search_key, draw_key = jax.random.split(jax.random.fold_in(play_key, turn))
-        running = ~jax.vmap(game.over)(now)
-        greedy = games.greedy | (turn >= (settings.sampled_moves or settings.max_turns))
+        own_turn = turn - games.begun
+        running = ~jax.vmap(game.over)(now) & (own_turn < settings.max_turns)
+        greedy = games.greedy | (own_turn >= (settings.sampled_moves or settings.max_turns))
 
         def pick(draw: Array, best: Array) -> Array:
             drawn = jax.random.categorical(draw_key, jnp.log(draw) / settings.temperature, axis=1).astype(jnp.int32)
@@ -177,13 +227,40 @@ class _Turn:
 
         found = self.search.teach(game, evaluator, now, search_key, pick)
         after = settle_all(game, found.after, jax.random.fold_in(draw_key, 1))
+        ended = running & (jax.vmap(game.over)(after) | (own_turn + 1 >= settings.max_turns))
+        result = self._result(after)
         games = games._replace(
             now=after,
             states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
             policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
             value=games.value.at[turn].set(found.value),
             played=games.played.at[turn].set(running),
+            ended=games.ended.at[turn].set(ended),
+            result=games.result.at[turn].set(result),
             turn=turn + 1,
             evaluations=found.evaluations,
         )
-        return (games, data), jnp.sum(jax.vmap(game.over)(after), dtype=jnp.int32)
+        if settings.play_on:
+            games = self._begin_anew(games, ended & (turn + 1 < settings.play_on))
+        cut = games.turn - games.begun >= settings.max_turns
+        return (games, data), jnp.sum(jax.vmap(game.over)(games.now) | cut, dtype=jnp.int32)
+
+    def _result(self, after: State) -> Array:
+        """float32 [G]: what games come to for side 0 if they end here, of themselves or because they are cut."""
+        result = jax.vmap(self.game.score)(after)
+        if not self.settings.adjudicate:
+            return result
+        says = _own_evaluation(self.game, self.settings.adjudicate_scale)(after)
+        guess = self.settings.adjudicate * side_sign(self.game, after) * says
+        return jnp.where(jax.vmap(self.game.over)(after), result, guess)
+
+    def _begin_anew(self, games: SearchedGames, where: Array) -> SearchedGames:
+        """The games with the next one of each place `where` [G] that holds."""
+        number = games.number + where.astype(jnp.int32)
+        places = jnp.arange(where.shape[0], dtype=jnp.int32)
+        following = jax.tree.map(lambda x: x[number % self.settings.openings, places], games.openings)
+        return games._replace(
+            now=jax.vmap(keep_if)(where, following, games.now),
+            begun=jnp.where(where, games.turn, games.begun),
+            number=number,
+        )

@@ -215,6 +215,9 @@ class AlphaZeroSettings(RunSettings):
     """Draw only this many first moves of a game and then play the most visited; 0 draws every move."""
     random_plies: int = 0
     """Begin each game with so many random moves at most, so that what the search would avoid is met too."""
+    play_on: int = 0
+    """Turns of self-play during which a new game begins wherever one has ended, so that short games do not wait for the
+    longest; `games` is then how many run at a time. 0: no new ones begin."""
     greedy_games: float = 0.0
     """Share of the games in which the most visited move is played throughout."""
     lanes: int = 0
@@ -269,6 +272,7 @@ class AlphaZeroSettings(RunSettings):
         "temperature": (1e-6, 1e6),
         "sampled_moves": (0, 10**5),
         "random_plies": (0, 10**4),
+        "play_on": (0, 10**5),
         "greedy_games": (0.0, 1.0),
         "lanes": (0, 1024),
         "lag": (0, 16),

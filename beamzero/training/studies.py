@@ -63,7 +63,9 @@ def _chess6x6(seeds: int) -> Study:
     return Study(
         name="probs-chess6x6",
         about="chess 6x6 as in the readme of PROBS: 100 iterations, then against random, two-step and itself",
-        pieces=tuple(Piece("chess6x6_readme", {}, {"checkpoint_every": 5}, seed) for seed in range(seeds)),
+        pieces=tuple(
+            Piece("chess6x6_readme", {}, {"checkpoint_every": 10, "rate_every": 4}, seed) for seed in range(seeds)
+        ),
         panels=(Panel("one look"),),
         trials=(
             Trial("random", 1000, published=0.995),

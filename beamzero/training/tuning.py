@@ -77,7 +77,8 @@ ALPHAZERO: Variants = {
     "c 5": {"c": 5.0},
     "all moves drawn": {"sampled_moves": 0},
     "no random moves first": {"random_plies": 0},
-    "12 random moves first": {"random_plies": 12},
+    "6 random moves first": {"random_plies": 6},
+    "one game at each place": {"play_on": 0, "games": 6144},
     "the outcome alone": {"search_value": 0.0},
     "the search alone": {"search_value": 1.0},
     "window of 100 thousand": {"window": 100_000},
@@ -90,6 +91,7 @@ ALPHAZERO: Variants = {
     "gumbel": {"search": "gumbel"},
     "twice the batches": {"batches": 300},
     "residual net": {"net": "resnet:channels=64,blocks=2,dense=128"},
+    "six layers": {"net": "conv:channels=64-64-64-64-64-64,dense=128,padding=same"},
 }  # fmt: skip
 
 _SHOWN = 4
@@ -111,10 +113,12 @@ def combine_probs(seeds: int) -> Study:
 
 def tune_alphazero(seeds: int) -> Study:
     settings = {
-        "iterations": 60, "games": 2048, "sims": 32, "window": 500_000, "batches": 150, "batch_size": 2048,
-        "rate_every": 20, "rate_games": 100, "checkpoint_every": 60,
+        "iterations": 40, "games": 2048, "play_on": 42, "sims": 32, "window": 500_000,
+        "batches": 150, "batch_size": 2048,
+        "net": "conv:channels=64-64-64-64,dense=128,padding=same",
+        "rate_every": 20, "rate_games": 100, "checkpoint_every": 40, "keep_checkpoints": 1,
     }  # fmt: skip
-    about = "Connect Four by AlphaZero, 60 x 2048 games with 32 simulations: one setting changed at a time"
+    about = "Connect Four by AlphaZero, 40 x 2048 games at a time with 32 simulations: one setting changed at a time"
     return _tuning("alphazero-tuning", about, "connect_four_alphazero_strong", settings, ALPHAZERO, seeds)
 
 

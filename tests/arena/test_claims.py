@@ -52,6 +52,10 @@ def test_the_command_finds_a_claim_that_is_not_true(tmp_path, monkeypatch, capsy
         assert main(["verify-agents", name, "--json"]) == status
         found = json.loads(capsys.readouterr().out)
         assert found["holds"] == found["claims"][0]["holds"] == (status == 0)
+        assert main(["verify-agents", name]) == status
+        said = capsys.readouterr().out.splitlines()
+        assert said[0].endswith("DOES NOT HOLD" if status else "now: holds")
+        assert said[1:] == ["1 of 1 claims do not hold" if status else "all 1 claims hold"]
     assert main(["verify-agents", "nobody"]) == 2
     assert "nobody" in capsys.readouterr().err
 

@@ -164,8 +164,11 @@ def test_passes_drops_capacity_depth_and_greedy_play_have_their_effect():
 
     after, _ = changed(value_passes=3, q_passes=2)
     assert (int(after.value.optimizer.count), int(after.q.optimizer.count)) == (3 * batches, 2 * batches)
-    after, _ = changed(drop_ratio=0.6)
+    after, thinned = changed(drop_ratio=0.6)
     assert int(after.value.optimizer.count) < batches
+    assert int(after.q.optimizer.count) == -(-thinned["searched"] // 32) < batches, "what is left out is not searched"
+    _, twice = changed(drop_ratio=0.6, q_passes=2)
+    assert twice["searched"] == twice["states"], "the second pass leaves out others"
     _, capped = changed(replay_capacity=20)
     assert capped["states"] == capped["searched"] == 20
     _, shallow = changed(depth=1, strict_depth=True)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.training.replay import remember, remember_with_rolls, some_games
+from beamzero.training.replay import remember, remember_with_rolls, some_games, thin_out
 from beamzero.training.selfplay import Games, Rolls
 
 
@@ -63,3 +63,13 @@ def test_some_games_are_those_games():
     part = some_games(made([3, 5, 1, 2]), 1, 2)
     assert rows(remember(10, part)) == [(1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (2, 0)]
     assert jax.tree.leaves(part)[0].shape[0] == 2
+
+
+def test_a_share_of_the_states_is_left_out_and_the_others_stay_in_order():
+    memory = remember(9, made([3, 5, 1]))
+    assert rows(thin_out(memory, jnp.float32(0), jax.random.key(0))) == rows(memory)
+    left = [rows(thin_out(memory, jnp.float32(0.5), jax.random.key(seed))) for seed in range(200)]
+    assert all(some == sorted(some) and set(some) <= set(rows(memory)) for some in left)
+    assert 4 < np.mean([len(some) for some in left]) < 5 and {len(some) for some in left} > {3, 4, 5, 6}
+    thinned = thin_out(memory, jnp.float32(0.5), jax.random.key(3))
+    np.testing.assert_allclose(thinned.outcome[: thinned.size], outcomes(rows(thinned)), rtol=1e-6)

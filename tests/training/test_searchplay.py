@@ -188,9 +188,9 @@ def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
 @pytest.mark.parametrize(("share", "scale"), [(0.5, 1.0), (1.0, 0.1)])
 def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scale):
     """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
-    games, _ = play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)
-    games = jax.device_get(games)
-    outcome = np.asarray(games.targets(KALAH, Credit(adjudicate=share, adjudicate_scale=scale)))
+    plan = lane(KALAH, max_turns=6, adjudicate=share, adjudicate_scale=scale)
+    games = jax.device_get(play_lane(KALAH, SEARCH, plan, evaluator(KALAH), 0, KEY)[0])
+    outcome = np.asarray(games.targets(KALAH, Credit()))
     result, own_evaluation = np.zeros(GAMES), feature_evaluator(KALAH).value
     cut = 0
     for number in range(GAMES):
@@ -244,3 +244,59 @@ def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of
     played = np.asarray(games.played)
     np.testing.assert_allclose(mixed[played], (0.5 * plain + 0.3 * evaluated + 0.2 * searched)[played], atol=1e-6)
     assert len(np.unique(evaluated[played].round(3))) > 3, "states are worth different things"
+
+
+# --- playing on ------------------------------------------------------------------------------------------------------
+
+
+def each_game(games, place):
+    """The first and the last turn of each game of a place."""
+    lasts = np.flatnonzero(games.ended[:, place]).tolist()
+    return list(zip([0, *(last + 1 for last in lasts)], lasts, strict=False))
+
+
+@pytest.mark.parametrize(("game", "max_turns"), [(TIC_TAC_TOE, 9), (KALAH, 7)], ids=["whole games", "cut games"])
+def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_turns):
+    on = 20
+    plan = lane(game, play_on=on, max_turns=max_turns, random_plies=3)
+    games = jax.device_get(play_lane(game, SEARCH, plan, evaluator(game), 0, KEY)[0])
+    outcome = np.asarray(games.targets(game, Credit(discount=0.5)))
+    step, over, score = compiled(game.step), compiled(game.over), compiled(game.score)
+    results, begun, were_cut = set(), 0, 0
+    for place in range(GAMES):
+        for number, (first, last) in enumerate(each_game(games, place)):
+            begun += 1
+            assert first < on or not number, "none begins when the time is up"
+            assert games.played[first : last + 1, place].all() and last - first < max_turns
+            opening = one(games.openings, number % plan.openings, place)
+            assert same_bits(one(games.states, first, place), opening), "each begins where it should"
+            for turn in range(first, last):
+                before, after = (one(games.states, which, place) for which in (turn, turn + 1))
+                assert any(same_bits(step(before, jnp.int32(a)), after) for a in game.legal_actions(before))
+            ends = [
+                step(one(games.states, last, place), jnp.int32(a))
+                for a in game.legal_actions(one(games.states, last, place))
+            ]
+            result = float(games.result[last, place])
+            finished = {float(score(end)) for end in ends if over(end)}
+            cut = last - first == max_turns - 1
+            were_cut += cut and result not in finished
+            assert result in finished or (cut and result == 0)
+            results |= {result}
+            for turn in range(first, last + 1):
+                side = 1 - 2 * int(game.player(one(games.states, turn, place)))
+                assert outcome[turn, place] == side * result * 0.5 ** (last + 1 - turn)
+        assert not games.played[last + 1 :, place].any(), "and then the place is empty"
+        assert last + 1 >= on - 1, "until then no place waits"
+    assert begun > 2 * GAMES and results >= {1.0, -1.0} and (were_cut > 0) == (game is KALAH)
+    assert (
+        len({tuple(map(int, jax.tree.leaves(one(games.openings, 1, place))[0].ravel())) for place in range(GAMES)}) > 2
+    )
+
+
+def test_a_lane_that_plays_on_begins_with_the_games_of_one_that_does_not():
+    plain, on = play_same(games=40)[0], play_same(games=40, play_on=12)[0]
+    for place in range(40):
+        first, last = each_game(on, place)[0]
+        assert first == 0 and last + 1 == plain.played[:, place].sum()
+        assert same_bits(one(on.states, slice(last + 1), place), one(plain.states, slice(last + 1), place))

@@ -26,13 +26,20 @@ def some_games(rng: np.random.Generator) -> SearchedGames:
     stones = np.array([[[here & 0o525, here & 0o252] for here in filled] for _ in range(GAMES)], np.uint16)
     states = TicTacToeState(stones.swapaxes(0, 1), rng.integers(-100, 100, (TURNS, GAMES)).astype(np.int8))
     winner = rng.choice(np.array([-1, 0, 1], np.int8), GAMES)
+    now = TicTacToeState(np.full((GAMES, 2), 0o777, np.uint16), winner)
+    turns = np.arange(TURNS)[:, None]
     return SearchedGames(
-        now=TicTacToeState(np.full((GAMES, 2), 0o777, np.uint16), winner),
+        now=now,
         greedy=np.zeros(GAMES, bool),
+        openings=jax.tree.map(lambda x: x[:1], states),
+        begun=np.zeros(GAMES, np.int32),
+        number=np.zeros(GAMES, np.int32),
         states=states,
         policy=rng.random((TURNS, GAMES, 9)).astype(np.float16),
         value=rng.uniform(-1, 1, (TURNS, GAMES)).astype(np.float32),
-        played=np.arange(TURNS)[:, None] < lengths[None],
+        played=turns < lengths[None],
+        ended=turns == lengths[None] - 1,
+        result=np.broadcast_to(winner.astype(np.float32), (TURNS, GAMES)),
         turn=np.int32(TURNS),
         evaluations=np.int32(0),
     )
