@@ -193,7 +193,8 @@ def _budgets(measured: list[dict[str, Any]]) -> Iterator[str]:
     """What `benchmarks/budget.py measure` says."""
     for entry in measured:
         found = entry["result"]
-        title = f"{found['game']} by {found['recipe']}"
+        where = "two cores" if found["device"] == "cpu" else found["device"].removeprefix("NVIDIA ")
+        title = f"{found['game']} by {found['recipe']}, {where}"
         yield _row(title, "iterations", f"one look against {found['against']}", f"with {found['search']}")
         yield "|---|---|---|---|"
         for moment in found["moments"]:
