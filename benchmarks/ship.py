@@ -2,11 +2,13 @@
 
     python benchmarks/ship.py add NAME FILE --made "beamzero train ..." --seconds 442 --device "NVIDIA H200" \
         --battle lookahead:3 400 "" --battle alphabeta:depth=7 200 sims=100 --errors 1000 "" --errors 100 seconds=0.2
+    python benchmarks/ship.py claim NAME --battle lookahead:2 400 sims=16
     python benchmarks/ship.py note NAME "python benchmarks/...: what came of it"
     python benchmarks/ship.py page
 
 Each --battle is an opponent, a number of games and how the agent searches ("" for one look); each --errors a number of
-solved positions of each class, and the same. Needs a checkout: it writes into beamzero/agents.
+solved positions of each class, and the same. `claim` measures more of an agent that ships. Needs a checkout: it writes
+into beamzero/agents.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from beamzero.arena.claims import BATTLE, ERRORS, Claim, measure, read_claims
 from beamzero.arena.truth import load_truth
@@ -57,17 +61,25 @@ def main() -> None:
     note = commands.add_parser("note")
     note.add_argument("name", choices=shipped_agents())
     note.add_argument("text")
+    claim = commands.add_parser("claim")
+    claim.add_argument("name", choices=shipped_agents())
     add = commands.add_parser("add")
     add.add_argument("name")
     add.add_argument("file", type=Path)
     add.add_argument("--made", required=True, help="the command that trained it")
     add.add_argument("--seconds", type=float, required=True, help="how long that took")
     add.add_argument("--device", required=True)
-    add.add_argument("--battle", nargs=3, action="append", default=[], metavar=("OPPONENT", "GAMES", "SEARCH"))
-    add.add_argument("--errors", nargs=2, action="append", default=[], metavar=("POSITIONS", "SEARCH"))
+    for command in (add, claim):
+        command.add_argument("--battle", nargs=3, action="append", default=[], metavar=("OPPONENT", "GAMES", "SEARCH"))
+        command.add_argument("--errors", nargs=2, action="append", default=[], metavar=("POSITIONS", "SEARCH"))
     arguments = parser.parse_args()
     if arguments.command == "add":
         ship(arguments)
+    if arguments.command == "claim":
+        path = FOLDER / f"{arguments.name}.safetensors"
+        tensors, info = load_agent(path)
+        info["claims"] += measured_claims(arguments, path, info)
+        save_agent(path, tensors, info)
     if arguments.command == "note":
         tensors, info = load_agent(FOLDER / f"{arguments.name}.safetensors")
         info["made"].setdefault("notes", []).append(arguments.text)
@@ -78,8 +90,19 @@ def main() -> None:
 def ship(arguments: argparse.Namespace) -> None:
     """Measure an agent and write it into the package."""
     tensors, info = load_agent(arguments.file)
+    info["claims"] = measured_claims(arguments, arguments.file, info)
+    info["made"] = {
+        "command": arguments.made, "seconds": arguments.seconds, "device": arguments.device,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }  # fmt: skip
+    FOLDER.mkdir(exist_ok=True)
+    save_agent(FOLDER / f"{arguments.name}.safetensors", tensors, info)
+
+
+def measured_claims(arguments: argparse.Namespace, file: Path, info: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the arguments ask of an agent, measured."""
     game = make_game(info["game"])
-    text = f"{info['algorithm']}:{quote(str(arguments.file))}"
+    text = f"{info['algorithm']}:{quote(str(file))}"
     wanted = [Claim(BATTLE, against, int(games), 0, 0, 1, how) for against, games, how in arguments.battle]
     for positions, how in arguments.errors:
         classes = ["all", load_truth(game, 1).classes[-1]]
@@ -87,15 +110,9 @@ def ship(arguments: argparse.Namespace) -> None:
     claims = []
     for claim in wanted:
         found = measure(claim, game, text, seed=0)
-        claims.append(dataclasses.replace(claim, **found._asdict()))
+        claims.append(dataclasses.asdict(dataclasses.replace(claim, **found._asdict())))
         print(f"{claim.text} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}]", flush=True)
-    info["made"] = {
-        "command": arguments.made, "seconds": arguments.seconds, "device": arguments.device,
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-    }  # fmt: skip
-    info["claims"] = [dataclasses.asdict(claim) for claim in claims]
-    FOLDER.mkdir(exist_ok=True)
-    save_agent(FOLDER / f"{arguments.name}.safetensors", tensors, info)
+    return claims
 
 
 def page() -> str:
