@@ -7,7 +7,7 @@
 `train` goes on with the run up to each mark, in seconds of training, and writes the agent of that moment; it can run on
 another machine than `measure`, which lets each of them play one opponent with one look and with a search. A mark
 that is passed on the way to the one before, or that comes after the recipe is done, has no agent. `collect` takes the
-agents of a run's checkpoints instead, as many as it kept.
+agents of a run's checkpoints instead, as many as it kept, rounded to 16 bits.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def collect(arguments: argparse.Namespace) -> None:
     seconds = {record["iteration"]: record["total_seconds"] for record in read_metrics(arguments.run)}
     moments: list[dict[str, float | str]] = []
     for step in Checkpoints(run.checkpoints_folder, keep=1).steps():
+        if step not in seconds:  # before the first iteration
+            continue
         name = f"agent-{step}.safetensors"
         load_trained(str(arguments.run), game, str(step), algorithm=None).save(arguments.out / name, half=True)
         moments.append({"agent": name, "seconds": seconds[step], "iteration": step})
@@ -96,7 +98,7 @@ def collect(arguments: argparse.Namespace) -> None:
 
 def _write(folder: Path, run: Path, moments: list[dict[str, float | str]]) -> None:
     about = Run.open(run).about
-    record = {"game": about["game"], "recipe": about["recipe"], "device": about["device"], "moments": moments}
+    record = {"game": about["game_text"], "recipe": about["recipe"], "device": about["device"], "moments": moments}
     write_atomically(folder / FILE, json.dumps(record, indent=1) + "\n")
 
 

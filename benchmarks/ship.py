@@ -78,7 +78,9 @@ def main() -> None:
     if arguments.command == "claim":
         path = FOLDER / f"{arguments.name}.safetensors"
         tensors, info = load_agent(path)
-        info["claims"] += measured_claims(arguments, path, info)
+        new = [Claim(**claim) for claim in measured_claims(arguments, path, info)]
+        old = [claim for claim in read_claims(info) if claim.text not in {one.text for one in new}]
+        info["claims"] = [dataclasses.asdict(claim) for claim in (*old, *new)]
         save_agent(path, tensors, info)
     if arguments.command == "note":
         tensors, info = load_agent(FOLDER / f"{arguments.name}.safetensors")

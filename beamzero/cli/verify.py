@@ -33,16 +33,16 @@ def verify_agents(
         if name not in shipped:
             raise unknown("shipped agent", name, shipped)
     rows = []
-    with progress_bar("verifying") as update:
-        for name in names or shipped:
-            _, info = load_agent(shipped[name])
-            game = make_game(info["game"])
-            for claim in read_claims(info):
+    for name in names or shipped:
+        _, info = load_agent(shipped[name])
+        game = make_game(info["game"])
+        for claim in read_claims(info):
+            with progress_bar("verifying") as update:
                 told = functools.partial(update, f"{name}: {claim.text}")
                 found = measure(claim, game, f"{info['algorithm']}:{name}", seed, told)
-                rows.append((name, claim, found))
-                if not json:  # as they come: all of them take half an hour
-                    _show(name, claim, found)
+            rows.append((name, claim, found))
+            if not json:  # as they come: all of them take half an hour
+                _show(name, claim, found)
     broken = sum(not claim.holds(found) for _, claim, found in rows)
     if json:
         print_json(

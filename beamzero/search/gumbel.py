@@ -53,7 +53,7 @@ class Gumbel:
         chosen = listed & (moves == found.action.astype(jnp.int32)[:, None])
         draw, best = chosen.astype(jnp.float32), first_highest(policy)
         slot = pick(draw, best)
-        running = jnp.sum(~jax.vmap(game.over)(states), dtype=jnp.int32)
+        running = (~jax.vmap(game.over)(states)).astype(jnp.int32)
         return Lesson(
             policy=policy,
             draw=draw,

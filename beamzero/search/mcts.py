@@ -286,7 +286,7 @@ class MCTS:
             best=best,
             after=jax.tree.map(lambda x: x[rows, child], tree.states),
             value=root_value(tree),
-            evaluations=jnp.sum(tree.evaluations),
+            evaluations=tree.evaluations,
         )
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:

@@ -19,7 +19,7 @@ class Lesson(NamedTuple):
     best: Array  # int32 [B] the slot to play where nothing is drawn
     after: State  # [B, ...] where the move leads that was picked
     value: Array  # float32 [B] for the side to move
-    evaluations: Array  # int32 [] positions that the evaluator was asked about
+    evaluations: Array  # int32 [B] how many positions the evaluator was asked about
 
 
 Pick = Callable[[Array, Array], Array]

@@ -83,12 +83,15 @@ class AlphaZero:
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
 
     def bytes_needed(self) -> int:
-        """The trees of the games that are played at once, and the window."""
+        """The trees of the games that are played at once, what is recorded of all games, and the window."""
         settings = self.settings
+        state = jax.eval_shape(self.game.init, jax.random.key(0))
+        turn = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) + 2 * self.game.max_moves
+        record = settings.games * self._lane.turns * turn
         window = jax.eval_shape(functools.partial(empty_window, self.game, settings.window))
         at_once = self._lane.games * min(settings.lanes, searches_at_once())
         trees = at_once * self._puct(settings.sims).bytes_per_root(self.game)
-        return trees + sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(window))
+        return trees + record + sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(window))
 
     def iterate(
         self,
@@ -183,7 +186,12 @@ class AlphaZero:
     @property
     def _credit(self) -> Credit:
         settings = self.settings
-        return Credit(settings.search_value, settings.discount, settings.evaluation_value, settings.adjudicate_scale)
+        return Credit(
+            search_value=settings.search_value,
+            discount=settings.discount,
+            evaluation=settings.evaluation_value,
+            evaluation_scale=settings.adjudicate_scale,
+        )
 
     @functools.cached_property
     def _teacher(self) -> Teacher:

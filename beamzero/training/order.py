@@ -129,7 +129,7 @@ def _check_memory(algorithm: Algorithm) -> None:
     """BadInput where the search trees and the window cannot fit, before a machine is brought to its knees."""
     needed, most = algorithm.bytes_needed(), memory_bytes()
     if needed > most:
-        settings = "games, sims and window" if isinstance(algorithm, AlphaZero) else "search_batch and expand"
+        settings = "games, play_on, sims and window" if isinstance(algorithm, AlphaZero) else "search_batch and expand"
         raise BadInput(
             f"this run would need {needed / 2**30:,.0f} GB at least, but there are {most / 2**30:,.0f}: use smaller"
             f" {settings}"

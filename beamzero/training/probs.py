@@ -101,7 +101,7 @@ class Probs:
         share: float | None = None,
         crew: Crew = CORES,
     ) -> tuple[ProbsState, dict[str, Any]]:
-        """One iteration: play, fit V to the outcomes, search every state, fit Q to what the searches found, forget.
+        """One iteration: play, fit V to the outcomes, search the states, fit Q to what the searches found, forget.
 
         V learns what positions are worth before a roll too; searches start where someone chooses.
         """
@@ -142,7 +142,7 @@ class Probs:
             step_key = jax.random.fold_in(q_key, step)
             part = remember(self._capacity(self._q_step), some_games(games, first, self._q_step))
             drop = settings.drop_ratio
-            if drop and settings.q_passes == 1:  # what the only pass would leave out need not be searched
+            if drop and settings.q_passes == 1:  # what the only pass, number 0, would leave out need not be searched
                 part, drop = thin_out(part, jnp.float32(drop), jax.random.fold_in(step_key, 1)), 0.0
             size = int(part.size)
             some = cut_searches(part, self._search_batch, expand)

@@ -3,8 +3,8 @@
 On a GPU all games run in one batch, on several in one batch each. A CPU has several lanes of games, each a program of
 its own, one a core at a time.
 
-Games end at different times, and a place whose game is over costs nearly as much as one that plays. So a lane may play
-on: for so many turns a new game begins wherever one has ended, and only then are those that run played to their end.
+Games end at different times, and on a GPU a place whose game is over costs nearly as much as one that plays. So a lane
+may play on: for so many turns a new game begins wherever one has ended, and only then are those that run played out.
 """
 
 from __future__ import annotations
@@ -238,10 +238,11 @@ class _Turn:
             ended=games.ended.at[turn].set(ended),
             result=games.result.at[turn].set(result),
             turn=turn + 1,
-            evaluations=found.evaluations,
+            evaluations=jnp.sum(jnp.where(running, found.evaluations, 0)),
         )
         if settings.play_on:
-            games = self._begin_anew(games, ended & (turn + 1 < settings.play_on))
+            games = games._replace(now=jax.vmap(keep_if)(running, after, now))  # a cut game stays where it was cut
+            games = self._begin_anew(games, ended & (turn < settings.play_on))
         cut = games.turn - games.begun >= settings.max_turns
         return (games, data), jnp.sum(jax.vmap(game.over)(games.now) | cut, dtype=jnp.int32)
 

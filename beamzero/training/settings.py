@@ -219,7 +219,7 @@ class AlphaZeroSettings(RunSettings):
     """Turns of self-play during which a new game begins wherever one has ended, so that short games do not wait for the
     longest; `games` is then how many run at a time. 0: no new ones begin."""
     greedy_games: float = 0.0
-    """Share of the games in which the most visited move is played throughout."""
+    """Share of the games, or with `play_on` of the places, in which the most visited move is played throughout."""
     lanes: int = 0
     """Batches of games that are played side by side, one a core. 0 chooses by the device, once for a run."""
 

@@ -78,7 +78,7 @@ ALPHAZERO: Variants = {
     "all moves drawn": {"sampled_moves": 0},
     "no random moves first": {"random_plies": 0},
     "6 random moves first": {"random_plies": 6},
-    "one game at each place": {"play_on": 0, "games": 6144},
+    "one game at each place": {"play_on": 0, "games": 9216},
     "the outcome alone": {"search_value": 0.0},
     "the search alone": {"search_value": 1.0},
     "window of 100 thousand": {"window": 100_000},

@@ -54,6 +54,14 @@ def test_an_iteration_plays_remembers_and_fits():
     assert not same_bits(state, iterate(algorithm, first, seed=1)[0])
 
 
+def test_where_it_plays_on_all_games_count():
+    algorithm = make(play_on=12, window=1000)
+    state, record = iterate(algorithm, first_state(algorithm))
+    assert record["games"] > 8 and record["mean_turns"] == record["states"] / record["games"] <= 9
+    assert record["remembered"] == record["states"] == int(state.window.size) >= 8 * 12
+    assert algorithm.bytes_needed() > make(window=1000).bytes_needed()
+
+
 def test_the_window_is_filled_lane_by_lane_each_with_a_key_of_its_own():
     """Whatever runs side by side: the games are those of each lane played alone, in the order of the lanes."""
     algorithm = make(lanes=2, greedy_games=0.3)
