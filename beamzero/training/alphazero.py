@@ -178,6 +178,7 @@ class AlphaZero:
             sampled_moves=settings.sampled_moves,
             greedy_games=settings.greedy_games,
             random_plies=settings.random_plies,
+            handicap=settings.handicap,
             play_on=settings.play_on,
             adjudicate=settings.adjudicate,
             adjudicate_scale=settings.adjudicate_scale,

@@ -25,7 +25,7 @@ from beamzero.games.game import keep_if
 from beamzero.search.devices import everywhere, on_each, stacked, unstacked
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
-from beamzero.search.simple import random_moves
+from beamzero.search.simple import Likeliest, random_moves
 from beamzero.search.teaching import Teacher
 from beamzero.training.crew import Lane
 
@@ -40,6 +40,8 @@ class SearchPlay:
     sampled_moves: int
     greedy_games: float
     random_plies: int = 0
+    handicap: float = 0.0
+    """The share of places whose games begin with random moves of one side only; the other's are the net's."""
     play_on: int = 0
     """Turns during which a new game begins wherever one has ended."""
     adjudicate: float = 0.0
@@ -51,6 +53,11 @@ class SearchPlay:
     def turns(self) -> int:
         """T: the most turns of a place, over all of its games."""
         return self.play_on + self.max_turns
+
+    @property
+    def handicapped(self) -> int:
+        """H: the places, the first of a lane, whose games begin with one side at a disadvantage."""
+        return round(self.handicap * self.games) if self.random_plies else 0
 
     @property
     def openings(self) -> int:
@@ -129,9 +136,9 @@ def play_lanes(
     on, the share of the turns that are done stands for that.
     """
     began = stacked(lanes)
-    at = on_each(_Begin(game, settings), None, began), began.key
-    turn = _Turn(game, search, settings)
     evaluator = evaluator if len(lanes) == 1 else everywhere(evaluator)
+    at = on_each(_Begin(game, settings), evaluator, began), began.key
+    turn = _Turn(game, search, settings)
     evaluations, idle = np.zeros(len(lanes), np.int64), np.zeros(len(lanes), np.int32)
     for number in range(1, settings.turns + 1):
         playing = idle < settings.games  # a lane that is finished waits for the others
@@ -152,7 +159,7 @@ class _Begin:
     game: Game
     settings: SearchPlay
 
-    def __call__(self, shared: None, lane: Lane) -> SearchedGames:
+    def __call__(self, evaluator: Evaluator, lane: Lane) -> SearchedGames:
         game, turns, count = self.game, self.settings.turns, self.settings.games
         init_key, opening_key = jax.random.split(jax.random.split(lane.random_key)[0])
         states = self._open(count, init_key, opening_key)
@@ -160,13 +167,15 @@ class _Begin:
         if more := self.settings.openings - 1:
             others = self._open(more * count, jax.random.fold_in(init_key, 1), jax.random.fold_in(opening_key, 1))
             openings = jax.tree.map(lambda x, y: jnp.concatenate([x, y.reshape(more, *x.shape[1:])]), openings, others)
+        if self.settings.handicapped:
+            openings = self._handicap(openings, evaluator, jax.random.fold_in(opening_key, 2))
         # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the
         # run.
         number = (lane.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
         share = self.settings.greedy_games
         nothing, never = jnp.zeros((turns, count), jnp.float32), jnp.zeros((turns, count), jnp.bool_)
         return SearchedGames(
-            now=states,
+            now=jax.tree.map(lambda x: x[0], openings),
             greedy=jnp.floor((number + 1) * share) > jnp.floor(number * share),
             openings=openings,
             begun=jnp.zeros(count, jnp.int32),
@@ -185,15 +194,43 @@ class _Begin:
         states = jax.vmap(self.game.init)(jax.random.split(init_key, count))
         return open_at_random(self.game, self.settings.random_plies, states, opening_key)
 
+    def _handicap(self, openings: State, evaluator: Evaluator, key: Array) -> State:
+        """The openings [R, G], those of the first H places with one side that the net has played for."""
+        init_key, side_key, opening_key = jax.random.split(key, 3)
+        shape = self.settings.openings, self.settings.handicapped
+        count = shape[0] * shape[1]
+        states = jax.vmap(self.game.init)(jax.random.split(init_key, count))
+        ahead = jax.random.randint(side_key, (count,), 0, 2, jnp.int32)
 
-def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
-    """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made."""
+        def net_moves(states: State, key: Array) -> tuple[Array, Array]:
+            return jax.vmap(self.game.player)(states) == ahead, Likeliest()(self.game, evaluator, states, key).action
+
+        states = open_at_random(self.game, self.settings.random_plies, states, opening_key, net_moves)
+        return jax.tree.map(lambda x, y: x.at[:, : shape[1]].set(y.reshape(*shape, *y.shape[1:])), openings, states)
+
+
+def open_at_random(
+    game: Game,
+    most: int,
+    states: State,
+    key: Array,
+    better: Callable[[State, Array], tuple[Array, Array]] | None = None,
+) -> State:
+    """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made.
+
+    `better`, of states and a key, says where to make another move, bool [B], and which, int32 [B]; a random one is made
+    instead where that would end the game, so that games go on in which one side is about to win.
+    """
     count_key, move_key = jax.random.split(key)
     plies = jax.random.randint(count_key, (jax.tree.leaves(states)[0].shape[0],), 0, most + 1, jnp.int32)
 
     def move(ply: Array, states: State) -> State:
         now = jax.random.fold_in(move_key, ply)
         moved = jax.vmap(game.step)(states, random_moves(game, states, now))
+        if better is not None:
+            where, actions = better(states, jax.random.fold_in(now, 2))
+            other = jax.vmap(game.step)(states, actions)
+            moved = jax.vmap(keep_if)(where & ~jax.vmap(game.over)(other), other, moved)
         moved = settle_all(game, moved, jax.random.fold_in(now, 1))
         stay = (ply >= plies) | jax.vmap(game.over)(moved)
         return jax.vmap(keep_if)(stay, states, moved)

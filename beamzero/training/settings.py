@@ -215,6 +215,9 @@ class AlphaZeroSettings(RunSettings):
     """Draw only this many first moves of a game and then play the most visited; 0 draws every move."""
     random_plies: int = 0
     """Begin each game with so many random moves at most, so that what the search would avoid is met too."""
+    handicap: float = 0.0
+    """Share of the games, or with `play_on` of the places, in which only one side's first moves are random and the net
+    chooses the other's, so that it learns to win what is won, as against a weak opponent."""
     play_on: int = 0
     """Turns of self-play during which a new game begins wherever one has ended, so that short games do not wait for the
     longest; `games` is then how many run at a time. 0: no new ones begin."""
@@ -272,6 +275,7 @@ class AlphaZeroSettings(RunSettings):
         "temperature": (1e-6, 1e6),
         "sampled_moves": (0, 10**5),
         "random_plies": (0, 10**4),
+        "handicap": (0.0, 1.0),
         "play_on": (0, 10**5),
         "greedy_games": (0.0, 1.0),
         "lanes": (0, 1024),

@@ -78,20 +78,21 @@ ALPHAZERO: Variants = {
     "all moves drawn": {"sampled_moves": 0},
     "no random moves first": {"random_plies": 0},
     "6 random moves first": {"random_plies": 6},
-    "one game at each place": {"play_on": 0, "games": 9216},
+    "half of them of one side only": {"handicap": 0.5},
+    "one game at each place": {"play_on": 0, "games": 4608},
     "the outcome alone": {"search_value": 0.0},
     "the search alone": {"search_value": 1.0},
-    "window of 100 thousand": {"window": 100_000},
-    "window of 2 million": {"window": 2_000_000},
+    "window of 50 thousand": {"window": 50_000},
+    "window of 1 million": {"window": 1_000_000},
     "no mirror images": {"symmetry": False},
     "rates do not fall": {"final_learning_rate": 1.0},
     "rate 0.005": {"learning_rate": 0.005},
-    "16 sims and twice the games": {"sims": 16, "games": 4096},
-    "64 sims and half the games": {"sims": 64, "games": 1024},
+    "16 sims and twice the games": {"sims": 16, "games": 2048},
+    "64 sims and half the games": {"sims": 64, "games": 512},
     "gumbel": {"search": "gumbel"},
-    "twice the batches": {"batches": 300},
-    "residual net": {"net": "resnet:channels=64,blocks=2,dense=128"},
-    "six layers": {"net": "conv:channels=64-64-64-64-64-64,dense=128,padding=same"},
+    "twice the batches": {"batches": 200},
+    "residual net": {"net": "resnet:channels=48,blocks=2,dense=96"},
+    "six layers": {"net": "conv:channels=48-48-48-48-48-48,dense=96,padding=same"},
 }  # fmt: skip
 
 _SHOWN = 4
@@ -113,12 +114,12 @@ def combine_probs(seeds: int) -> Study:
 
 def tune_alphazero(seeds: int) -> Study:
     settings = {
-        "iterations": 40, "games": 2048, "play_on": 42, "sims": 32, "window": 500_000,
-        "batches": 150, "batch_size": 2048,
-        "net": "conv:channels=64-64-64-64,dense=128,padding=same",
-        "rate_every": 20, "rate_games": 100, "checkpoint_every": 40, "keep_checkpoints": 1,
+        "iterations": 20, "games": 1024, "play_on": 42, "sims": 32, "window": 250_000,
+        "batches": 100, "batch_size": 2048,
+        "net": "conv:channels=48-48-48-48,dense=96,padding=same",
+        "rate_every": 10, "rate_games": 100, "checkpoint_every": 20, "keep_checkpoints": 1,
     }  # fmt: skip
-    about = "Connect Four by AlphaZero, 40 x 2048 games at a time with 32 simulations: one setting changed at a time"
+    about = "Connect Four by AlphaZero, 20 x 1024 games at a time with 32 simulations: one setting changed at a time"
     return _tuning("alphazero-tuning", about, "connect_four_alphazero_strong", settings, ALPHAZERO, seeds)
 
 

@@ -309,3 +309,53 @@ def test_a_place_whose_last_game_was_cut_asks_nothing_more():
     assert asked == cut.played.sum() < 8 * int(cut.turn), "one evaluation a running game and turn"
     lengths = [last + 1 - first for place in range(8) for first, last in each_game(cut, place)]
     assert min(lengths) < 6 == max(lengths), "some were cut"
+
+
+# --- openings --------------------------------------------------------------------------------------------------------
+
+
+def net_that_likes_low_numbers():
+    def scores(weights, states):
+        batch = jax.tree.leaves(states)[0].shape[0]
+        return jnp.tile(-jnp.arange(9, dtype=jnp.float32), (batch, 1))
+
+    return zero_evaluator(TIC_TAC_TOE)._replace(scores=jax.tree_util.Partial(scores, None))
+
+
+@functools.cache
+def boards_where_one_side_takes_the_first_square(side):
+    """All that can come of that, as stones; it takes any other square where the first would end the game."""
+    step, over, player = compiled(TIC_TAC_TOE.step), compiled(TIC_TAC_TOE.over), compiled(TIC_TAC_TOE.player)
+    found, new = set(), [TIC_TAC_TOE.init(KEY)]
+    while new:
+        state = new.pop()
+        stones = tuple(state.stones.tolist())
+        if stones in found:
+            continue
+        found.add(stones)
+        after = [step(state, jnp.int32(a)) for a in TIC_TAC_TOE.legal_actions(state)]
+        if int(player(state)) == side and not over(after[0]):
+            after = after[:1]
+        new += [state for state in after if not over(state)]
+    return found
+
+
+def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_random():
+    plan = lane(TIC_TAC_TOE, games=60, max_turns=1, play_on=8, random_plies=8, handicap=0.5)
+    fair = dataclasses.replace(plan, handicap=0.0)
+    judge = net_that_likes_low_numbers()
+    games, others = (
+        jax.device_get(play_lane(TIC_TAC_TOE, Same(), one_plan, judge, 0, KEY)[0]) for one_plan in (plan, fair)
+    )
+    boards = [boards_where_one_side_takes_the_first_square(side) for side in (0, 1)]
+
+    def fits(games, place) -> list[tuple[bool, bool]]:
+        stones = [tuple(games.openings.stones[number, place].tolist()) for number in range(plan.openings)]
+        return [(board in boards[0], board in boards[1]) for board in stones]
+
+    handicapped = [one for place in range(30) for one in fits(games, place)]
+    assert all(any(one) for one in handicapped)
+    assert {(True, False), (False, True)} <= set(handicapped), "each side is at a disadvantage now and then"
+    assert not all(any(one) for place in range(30, 60) for one in fits(games, place)), "the other places are as before"
+    assert same_bits(one(games.openings, slice(None), slice(30, 60)), one(others.openings, slice(None), slice(30, 60)))
+    assert not same_bits(games.openings, others.openings)
