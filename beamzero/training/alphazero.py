@@ -83,11 +83,12 @@ class AlphaZero:
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
 
     def bytes_needed(self) -> int:
-        """The trees of the games that are played at once, what is recorded of all games, and the window."""
+        """The trees of the games that are played at once, what is recorded of all games, their openings, and the window."""
         settings = self.settings
         state = jax.eval_shape(self.game.init, jax.random.key(0))
-        turn = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) + 2 * self.game.max_moves
-        record = settings.games * self._lane.turns * turn
+        state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+        turns = self._lane.turns * (state_bytes + 2 * self.game.max_moves)
+        record = settings.games * (turns + self._lane.openings * state_bytes)
         window = jax.eval_shape(functools.partial(empty_window, self.game, settings.window))
         at_once = self._lane.games * min(settings.lanes, searches_at_once())
         trees = at_once * self._puct(settings.sims).bytes_per_root(self.game)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ class SearchPlay:
     @property
     def handicapped(self) -> int:
         """H: the places, the first of a lane, whose games begin with one side at a disadvantage."""
-        return round(self.handicap * self.games) if self.random_plies else 0
+        return math.ceil(self.handicap * self.games - 1e-9)
 
     @property
     def openings(self) -> int:
@@ -98,7 +99,7 @@ class SearchedGames(NamedTuple):
     ended: Array  # bool [T, G] whether that turn was the last of its game
     result: Array  # float32 [T, G] where it was: what came of the game, for side 0
     turn: Array  # int32 []
-    evaluations: Array  # int32 [] of the last turn
+    evaluations: Array  # int32 [] of the last turn, or before the first one of the openings
 
     def targets(self, game: Game, credit: Credit) -> Array:
         """float32 [T, G]: what the value is to learn of each state that was played, for the side to move there."""
@@ -139,7 +140,8 @@ def play_lanes(
     evaluator = evaluator if len(lanes) == 1 else everywhere(evaluator)
     at = on_each(_Begin(game, settings), evaluator, began), began.key
     turn = _Turn(game, search, settings)
-    evaluations, idle = np.zeros(len(lanes), np.int64), np.zeros(len(lanes), np.int32)
+    evaluations = np.array(jax.device_get(at[0].evaluations), np.int64)
+    idle = np.zeros(len(lanes), np.int32)
     for number in range(1, settings.turns + 1):
         playing = idle < settings.games  # a lane that is finished waits for the others
         at, finished = on_each(turn, evaluator, at, used_up=True)
@@ -167,8 +169,9 @@ class _Begin:
         if more := self.settings.openings - 1:
             others = self._open(more * count, jax.random.fold_in(init_key, 1), jax.random.fold_in(opening_key, 1))
             openings = jax.tree.map(lambda x, y: jnp.concatenate([x, y.reshape(more, *x.shape[1:])]), openings, others)
+        evaluations = jnp.int32(0)
         if self.settings.handicapped:
-            openings = self._handicap(openings, evaluator, jax.random.fold_in(opening_key, 2))
+            openings, evaluations = self._handicap(openings, evaluator, jax.random.fold_in(opening_key, 2))
         # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the
         # run.
         number = (lane.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
@@ -187,55 +190,74 @@ class _Begin:
             ended=never,
             result=nothing,
             turn=jnp.int32(0),
-            evaluations=jnp.int32(0),
+            evaluations=evaluations,
         )
 
     def _open(self, count: int, init_key: Array, opening_key: Array) -> State:
         states = jax.vmap(self.game.init)(jax.random.split(init_key, count))
         return open_at_random(self.game, self.settings.random_plies, states, opening_key)
 
-    def _handicap(self, openings: State, evaluator: Evaluator, key: Array) -> State:
-        """The openings [R, G], those of the first H places with one side that the net has played for."""
-        init_key, side_key, opening_key = jax.random.split(key, 3)
-        shape = self.settings.openings, self.settings.handicapped
-        count = shape[0] * shape[1]
-        states = jax.vmap(self.game.init)(jax.random.split(init_key, count))
-        ahead = jax.random.randint(side_key, (count,), 0, 2, jnp.int32)
+    def _handicap(self, openings: State, evaluator: Evaluator, key: Array) -> tuple[State, Array]:
+        """The openings [R, G], in which now the net has moved for one side at the first H places; and its evaluations.
 
-        def net_moves(states: State, key: Array) -> tuple[Array, Array]:
-            return jax.vmap(self.game.player)(states) == ahead, Likeliest()(self.game, evaluator, states, key).action
+        One round after another, since a net that is asked about all at once may need more memory than the games.
+        """
+        game, places = self.game, self.settings.handicapped
 
-        states = open_at_random(self.game, self.settings.random_plies, states, opening_key, net_moves)
-        return jax.tree.map(lambda x, y: x.at[:, : shape[1]].set(y.reshape(*shape, *y.shape[1:])), openings, states)
+        def one_round(key: Array) -> tuple[State, Array]:
+            init_key, opening_key = jax.random.split(key)
+            states = jax.vmap(game.init)(jax.random.split(init_key, places))
+            return open_with_handicap(game, self.settings.random_plies, states, evaluator, opening_key)
+
+        states, evaluations = lax.map(one_round, jax.random.split(key, self.settings.openings))
+        openings = jax.tree.map(lambda all_places, first: all_places.at[:, :places].set(first), openings, states)
+        return openings, jnp.sum(evaluations)
 
 
-def open_at_random(
-    game: Game,
-    most: int,
-    states: State,
-    key: Array,
-    better: Callable[[State, Array], tuple[Array, Array]] | None = None,
-) -> State:
-    """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made.
-
-    `better`, of states and a key, says where to make another move, bool [B], and which, int32 [B]; a random one is made
-    instead where that would end the game, so that games go on in which one side is about to win.
-    """
-    count_key, move_key = jax.random.split(key)
-    plies = jax.random.randint(count_key, (jax.tree.leaves(states)[0].shape[0],), 0, most + 1, jnp.int32)
+def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
+    """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made."""
+    plies, move_key = _draw_lengths(most, states, key)
 
     def move(ply: Array, states: State) -> State:
         now = jax.random.fold_in(move_key, ply)
         moved = jax.vmap(game.step)(states, random_moves(game, states, now))
-        if better is not None:
-            where, actions = better(states, jax.random.fold_in(now, 2))
-            other = jax.vmap(game.step)(states, actions)
-            moved = jax.vmap(keep_if)(where & ~jax.vmap(game.over)(other), other, moved)
-        moved = settle_all(game, moved, jax.random.fold_in(now, 1))
-        stay = (ply >= plies) | jax.vmap(game.over)(moved)
-        return jax.vmap(keep_if)(stay, states, moved)
+        return _go_on(game, states, moved, ply < plies, now)
 
     return lax.fori_loop(0, most, move, states)
+
+
+def open_with_handicap(game: Game, most: int, states: State, evaluator: Evaluator, key: Array) -> tuple[State, Array]:
+    """The same with the evaluator's best moves for one side of each game, drawn evenly; and how often it was asked.
+
+    Where its move would end the game a random one is made, so that games go on in which one side is about to win.
+    """
+    side_key, key = jax.random.split(key)
+    plies, move_key = _draw_lengths(most, states, key)
+    ahead = jax.random.randint(side_key, plies.shape, 0, 2, jnp.int32)
+
+    def move(ply: Array, at: tuple[State, Array]) -> tuple[State, Array]:
+        states, asked = at
+        now = jax.random.fold_in(move_key, ply)
+        chooses = (jax.vmap(game.player)(states) == ahead) & (ply < plies)
+        best = Likeliest()(game, evaluator, states, jax.random.fold_in(now, 2)).action
+        chosen = jax.vmap(game.step)(states, best)
+        moved = jax.vmap(game.step)(states, random_moves(game, states, now))
+        moved = jax.vmap(keep_if)(chooses & ~jax.vmap(game.over)(chosen), chosen, moved)
+        return _go_on(game, states, moved, ply < plies, now), asked + jnp.sum(chooses, dtype=jnp.int32)
+
+    return lax.fori_loop(0, most, move, (states, jnp.int32(0)))
+
+
+def _draw_lengths(most: int, states: State, key: Array) -> tuple[Array, Array]:
+    """int32 [B]: how many moves each opening has, 0 to `most`; and a key for the moves."""
+    count_key, move_key = jax.random.split(key)
+    return jax.random.randint(count_key, jax.tree.leaves(states)[0].shape[:1], 0, most + 1, jnp.int32), move_key
+
+
+def _go_on(game: Game, states: State, moved: State, where: Array, key: Array) -> State:
+    """What was moved to, dice rolled, `where` [B] that holds and no game has ended by it; else the states."""
+    moved = settle_all(game, moved, jax.random.fold_in(key, 1))
+    return jax.vmap(keep_if)(where & ~jax.vmap(game.over)(moved), moved, states)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -217,7 +217,7 @@ class AlphaZeroSettings(RunSettings):
     """Begin each game with so many random moves at most, so that what the search would avoid is met too."""
     handicap: float = 0.0
     """Share of the games, or with `play_on` of the places, in which only one side's first moves are random and the net
-    chooses the other's, so that it learns to win what is won, as against a weak opponent."""
+    makes the other's, so that it learns to win what is won, as against a weak opponent."""
     play_on: int = 0
     """Turns of self-play during which a new game begins wherever one has ended, so that short games do not wait for the
     longest; `games` is then how many run at a time. 0: no new ones begin."""
@@ -303,6 +303,8 @@ class AlphaZeroSettings(RunSettings):
             raise BadInput("search_value and evaluation_value are shares of one whole: together at most 1")
         if self.search not in ("puct", "gumbel"):
             raise BadInput(f"search is {self.search!r}, but must be puct or gumbel")
+        if self.handicap and not self.random_plies:
+            raise BadInput("handicap is about the random moves that games begin with: set random_plies too")
         _check_lanes(self.lanes, self.games)
         make_net(self.net)
 

@@ -78,7 +78,7 @@ ALPHAZERO: Variants = {
     "all moves drawn": {"sampled_moves": 0},
     "no random moves first": {"random_plies": 0},
     "6 random moves first": {"random_plies": 6},
-    "half of them of one side only": {"handicap": 0.5},
+    "half the openings with one side random": {"handicap": 0.5},
     "one game at each place": {"play_on": 0, "games": 4608},
     "the outcome alone": {"search_value": 0.0},
     "the search alone": {"search_value": 1.0},

@@ -25,7 +25,7 @@ from beamzero.training.targets import cut_searches
 
 CHANGES = {
     "probs": {"games": 16, "lanes": 4, "search_batch": 8, "q_games_per_step": 8},
-    "alphazero": {"games": 16, "lanes": 4, "sims": 4, "play_on": 5},
+    "alphazero": {"games": 16, "lanes": 4, "sims": 4, "play_on": 5, "random_plies": 4, "handicap": 0.5},
 }
 ITERATIONS = 2
 

@@ -54,6 +54,12 @@ def test_an_iteration_plays_remembers_and_fits():
     assert not same_bits(state, iterate(algorithm, first, seed=1)[0])
 
 
+def test_with_a_handicap_other_games_are_learned_from():
+    fair, handicapped = (make(random_plies=4, handicap=share) for share in (0.0, 1.0))
+    windows = [iterate(algorithm, first_state(fair))[0].window for algorithm in (fair, handicapped)]
+    assert not same_bits(windows[0].rows, windows[1].rows)
+
+
 def test_where_it_plays_on_all_games_count():
     algorithm = make(play_on=12, window=1000)
     state, record = iterate(algorithm, first_state(algorithm))

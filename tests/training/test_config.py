@@ -136,6 +136,7 @@ def test_a_gpu_plays_all_games_of_alphazero_as_one_batch(monkeypatch):
             {"search_value": 0.6, "evaluation_value": 0.5},
             "search_value and evaluation_value are shares of one whole: together at most 1",
         ),
+        ({"handicap": 0.5}, "handicap is about the random moves that games begin with: set random_plies too"),
         ({"unvisited": -2}, "unvisited is -2.0, but must be -1.0 to 1.0"),
     ],
 )

@@ -340,12 +340,13 @@ def boards_where_one_side_takes_the_first_square(side):
     return found
 
 
-def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_random():
-    plan = lane(TIC_TAC_TOE, games=60, max_turns=1, play_on=8, random_plies=8, handicap=0.5)
+@pytest.mark.parametrize("play_on", [0, 8])
+def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_random(play_on):
+    plan = lane(TIC_TAC_TOE, games=60, max_turns=1, play_on=play_on, random_plies=8, handicap=0.5)
     fair = dataclasses.replace(plan, handicap=0.0)
     judge = net_that_likes_low_numbers()
-    games, others = (
-        jax.device_get(play_lane(TIC_TAC_TOE, Same(), one_plan, judge, 0, KEY)[0]) for one_plan in (plan, fair)
+    (games, asked), (others, asked_fairly) = (
+        jax.device_get(play_lane(TIC_TAC_TOE, Same(), one_plan, judge, 0, KEY)) for one_plan in (plan, fair)
     )
     boards = [boards_where_one_side_takes_the_first_square(side) for side in (0, 1)]
 
@@ -359,3 +360,22 @@ def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_rando
     assert not all(any(one) for place in range(30, 60) for one in fits(games, place)), "the other places are as before"
     assert same_bits(one(games.openings, slice(None), slice(30, 60)), one(others.openings, slice(None), slice(30, 60)))
     assert not same_bits(games.openings, others.openings)
+    assert same_bits(one(games.states, 0), one(games.openings, 0)), "the first games begin there too"
+
+    # Openings have four moves on average, two of them the net's; less where a game could not go on.
+    in_openings = asked - asked_fairly
+    assert 1.2 < in_openings / (30 * plan.openings) < 2.4, "what the net was asked there counts"
+
+
+def test_dice_are_rolled_in_openings_with_a_handicap():
+    game = make_game("backgammon")
+    plan = lane(game, games=4, max_turns=2, random_plies=6, handicap=1.0)
+    games, _ = play_lane(game, Same(), plan, zero_evaluator(game), 0, KEY)
+    states = jax.tree.map(lambda x: x[:2].reshape(-1, *x.shape[2:]), games.states)
+    assert set(np.asarray(jax.vmap(game.player)(states)).tolist()) == {0, 1}, "never the dice"
+
+
+def test_a_share_of_few_places_is_one_of_them_at_least():
+    wanted = {0.0: 0, 0.05: 1, 0.5: 4, 0.7: 6, 1.0: 8}
+    assert {share: lane(TIC_TAC_TOE, games=8, handicap=share).handicapped for share in wanted} == wanted
+    assert lane(TIC_TAC_TOE, games=10, handicap=0.7).handicapped == 7
