@@ -83,7 +83,7 @@ class AlphaZero:
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
 
     def bytes_needed(self) -> int:
-        """The trees of the games that are played at once, what is recorded of all games, their openings, and the window."""
+        """The trees of games that are played at once, what is recorded of all games, their openings, and the window."""
         settings = self.settings
         state = jax.eval_shape(self.game.init, jax.random.key(0))
         state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
