@@ -1,8 +1,13 @@
-"""How every test runs: on the CPU, strict about dtypes and ranks, with one compilation cache for all processes."""
+"""How every test runs: on the CPU, strict about dtypes and ranks, with one compilation cache for all processes.
+
+A test belongs to a tier by what it costs: `make test` runs those without a mark, `make test-all` those that are `slow`
+or `external` too. CONTRIBUTING.md says where a new test belongs.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -29,6 +34,7 @@ os.environ.setdefault(
     " --xla_gpu_enable_triton_gemm=false",
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")  # no program is traced back to its lines here
 
 import jax  # noqa: E402
 
@@ -40,6 +46,47 @@ hypothesis.settings.register_profile("beamzero", deadline=None, max_examples=25,
 hypothesis.settings.load_profile("beamzero")
 
 
+# --- time and memory --------------------------------------------------------------------------------------------------
+
+# Tracing makes many objects that live long, and looking through all of them for garbage took a twentieth of the time.
+gc.set_threshold(100_000, 50, 100)
+
+_STATM = Path("/proc/self/statm")
+_DROP_AFTER_A_FILE = 900 * 2**20
+_DROP_AFTER_A_TEST = 1_300 * 2**20
+"""Bytes of a process at which it drops the programs that it has compiled."""
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays, so that no collection looks at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Drop compiled programs before they take too much memory; whoever needs one again reads it from the cache."""
+    same_file = nextitem is not None and nextitem.path == item.path
+    if _resident_bytes() > (_DROP_AFTER_A_TEST if same_file else _DROP_AFTER_A_FILE):
+        drop_programs()
+
+
+def _resident_bytes() -> int:
+    """What this process has in memory; 0 where that cannot be read at little cost."""
+    return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE") if _STATM.exists() else 0
+
+
+def drop_programs() -> None:
+    """Forget what was compiled. JAX holds it, and what JAX has freed the C library keeps until it is told to trim."""
+    jax.clear_caches()
+    gc.collect()
+    with contextlib.suppress(AttributeError):  # another C library than GNU's
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+# --- fixtures ---------------------------------------------------------------------------------------------------------
+
+
 @contextlib.contextmanager
 def relaxed_promotion() -> Iterator[None]:
     """JAX's usual promotion, for calls into pgx, mctx and optax, which are written for it.
@@ -48,19 +95,6 @@ def relaxed_promotion() -> Iterator[None]:
     """
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
-
-
-@pytest.fixture(autouse=True)
-def few_programs() -> Iterator[None]:
-    """Forget compiled programs before they are too many: each takes some of the 65,530 memory maps of a process.
-
-    Past the last one the compiler crashes. What is forgotten is read again from the cache on disk.
-    """
-    yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > 45_000:
-        jax.clear_caches()
-        gc.collect()
 
 
 @pytest.fixture
