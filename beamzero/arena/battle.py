@@ -123,9 +123,9 @@ def battle(
     pairs, plies = openings.moves.shape
     if not pairs:
         raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
-    states = jax.tree.map(lambda x: jnp.concatenate([x, x]), openings.states)
-    starters = jax.vmap(game.next_side)(openings.firsts).astype(jnp.int32)
-    first_side = jnp.concatenate([starters, 1 - starters])
+    states = jax.tree.map(lambda x: jnp.asarray(np.concatenate([x, x])), openings.states)
+    starters = np.asarray(_starters(game, openings.firsts))
+    first_side = jnp.asarray(np.concatenate([starters, 1 - starters]))
     before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
     states, moves, outcomes, forfeits = play(
@@ -149,12 +149,18 @@ def battle(
         interval=score_interval(pair_scores, seed=seed),
         moves=np.concatenate([before, moves], axis=1),
         outcomes=np.concatenate([thrown, outcomes], axis=1) if game.num_chance else None,
-        firsts=jax.device_get(openings.firsts) if game.num_chance or game.hidden else None,
-        starters=np.asarray(starters) if starters.any() else None,
+        firsts=openings.firsts if game.num_chance or game.hidden else None,
+        starters=starters if starters.any() else None,
         forfeits=(int(forfeits[0].sum()), int(forfeits[1].sum())),
         cut=int(cut.sum()),
         pair_points=points if game.stake > 1 else None,
     )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _starters(game: Game, firsts: State) -> Array:
+    """int32 [P] the side that chooses first."""
+    return jax.vmap(game.next_side)(firsts).astype(jnp.int32)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -19,7 +19,7 @@ from beamzero.search.simple import random_moves
 
 
 class Openings(NamedTuple):
-    """P positions after some random moves, none of them over, and how they came about."""
+    """P positions after some random moves, none of them over, and how they came about; all on the host."""
 
     states: State  # [P, ...]
     moves: np.ndarray  # int32 [P, T]
@@ -53,10 +53,10 @@ def draw_openings(
 
 def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Openings, np.ndarray]:
     """`count` random openings that are not over, and for each whether none before it is the same."""
-    found, over = _random_openings(game, count, plies, key)
-    alive = np.flatnonzero(~np.asarray(over))
+    found, over = jax.device_get(_random_openings(game, count, plies, key))
+    alive = np.flatnonzero(~over)
     if game.num_chance and plies:  # whole turns alone, since some players can only be asked about whole rolls
-        alive = np.flatnonzero(~np.asarray(over) & (np.asarray(found.outcomes)[:, plies - 1] != NOTHING))
+        alive = np.flatnonzero(~over & (found.outcomes[:, plies - 1] != NOTHING))
         if alive.size == 0:
             raise BadInput(f"no turn of {game.spec} ends after {plies} random plies: use another number")
     if alive.size == 0:
@@ -65,8 +65,7 @@ def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Op
     found = jax.tree.map(lambda x: x[chosen], found)
     fresh = np.zeros(count, bool)
     fresh[np.unique(as_bytes(found.states), axis=0, return_index=True)[1]] = True
-    moves, outcomes = (np.asarray(x)[:, :plies] for x in (found.moves, found.outcomes))
-    return found._replace(moves=moves, outcomes=outcomes), fresh
+    return found._replace(moves=found.moves[:, :plies], outcomes=found.outcomes[:, :plies]), fresh
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

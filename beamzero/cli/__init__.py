@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import sys
@@ -9,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 
 import typer
+from typer.main import get_command
 
 from beamzero.cli import (
     bench,
@@ -68,6 +70,9 @@ for module in (
 _ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
+_command = functools.cache(functools.partial(get_command, app))  # once: it takes longer than most wrong commands do
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
     for stream in (sys.stdout, sys.stderr):
@@ -78,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     keep_compiled_code()
     try:
-        status = app(
+        status = _command()(
             args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False, prog_name="beamzero"
         )
         return status if isinstance(status, int) else 0
