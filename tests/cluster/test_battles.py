@@ -8,18 +8,19 @@ import pytest
 from beamzero.arena.battle import battle
 from beamzero.arena.records import follow, records_of
 from beamzero.cluster.battles import ClusterPlay
-from beamzero.cluster.pool import Pool
 from beamzero.games import make_game
 from beamzero.players import make_player
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "kuhn_poker"])
-def test_every_game_is_played_to_its_end_and_counted_once(cluster, name):
+def test_every_game_is_played_to_its_end_and_counted_once(workers, name):
     game = make_game(name)
     one, other = make_player("random", game), make_player("lookahead:1" if name == "tic_tac_toe" else "random", game)
     told: list[tuple[int, int]] = []
-    with Pool(2) as pool:
-        played = battle(game, one, other, games=50, seed=3, progress=lambda *x: told.append(x), play=ClusterPlay(pool))
+    play = ClusterPlay(workers)
+    played = battle(game, one, other, games=50, seed=3, progress=lambda *x: told.append(x), play=play)
     assert played.games == 50 and played.moves is not None and len(played.moves) == 50
     assert told[-1] == (50, 50) and len(told) == 4
     scores = np.asarray(played.pair_scores)

@@ -14,6 +14,7 @@ from beamzero.training.studies import STUDIES
 from tests.training.test_reproduce import SMALL, small_study
 
 
+@pytest.mark.slow
 def test_battles_and_ratings_are_played_on_a_cluster(nodes, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["--games", "20", "--cluster", nodes.address, "--workers", "2", "--json"]
@@ -25,6 +26,7 @@ def test_battles_and_ratings_are_played_on_a_cluster(nodes, capsys, tmp_path, mo
     assert ratings["random"]["elo"] == 1000 and ratings["lookahead:1"]["games"] == 20
 
 
+@pytest.mark.slow
 def test_studies_and_comparisons_are_trained_on_a_cluster(nodes, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(STUDIES, "probs-fig1", (small_study, 1))
@@ -47,6 +49,7 @@ def test_studies_and_comparisons_are_trained_on_a_cluster(nodes, capsys, tmp_pat
     assert set(result["recipes"]) == set(recipes) and [played["games"] for played in result["battles"]] == [4, 4]
 
 
+@pytest.mark.slow
 def test_a_gpu_that_is_not_there_gets_one_line(nodes, capsys, tmp_path):
     words = ["--cluster", nodes.address, "--worker-gpus", "1", "--run", str(tmp_path / "run")]
     assert main(["train", "tic_tac_toe", *words]) == 2
@@ -66,6 +69,7 @@ def test_there_are_as_many_workers_as_have_room():
         _room(machines, 5.0)
 
 
+@pytest.mark.slow
 def test_td_is_not_for_a_cluster(nodes, capsys, tmp_path):
     words = ["--algo", "td", "--cluster", nodes.address, "--run", str(tmp_path / "run")]
     assert main(["train", "backgammon", *words]) == 2

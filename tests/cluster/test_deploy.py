@@ -224,9 +224,10 @@ def slurm(tmp_path) -> Iterator[Slurm]:
     shutil.rmtree(f"/tmp/ray-{slurm.number}", ignore_errors=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes where Linux lists them")
 def test_a_slurm_job_saves_before_its_time_is_up_and_goes_on_in_the_next(slurm):
-    iterations, folder = 60, slurm.folder / "run"
+    iterations, folder = 30, slurm.folder / "run"
     words = command(folder, iterations=iterations, checkpoint_every=1000, rate_every=0)
 
     job = slurm.start(words, "one two")
