@@ -166,13 +166,33 @@ def _play_on(game: Game, states: State, draws: Array) -> tuple[State, Array]:
     return after, jax.vmap(game.over)(after)
 
 
+def _chunk(game: Game) -> int:
+    """How many states are looked at, and stepped, at a time."""
+    return 1024 if game.max_moves <= 16 else 128
+
+
+def _in_chunks(game: Game, function: Any, *inputs: Any) -> Any:
+    chunk, size, found = _chunk(game), len(jax.tree.leaves(inputs)[0]), []
+    for start in range(0, size, chunk):
+        index = np.minimum(np.arange(start, start + chunk), size - 1)
+        found.append(jax.device_get(function(*rows(inputs, index))))
+    return jax.tree.map(lambda *x: np.concatenate(x)[:size], *found)
+
+
+def step_one(game: Game, state: State, move: int) -> State:
+    """The state after a move, by the program that steps many."""
+    alone = jax.tree.map(lambda x: np.asarray(x)[None], (state, np.int32(move)))
+    return rows(_in_chunks(game, functools.partial(_step, game), *alone), 0)
+
+
 _ROWS = 64
 
 
 def random_positions(game: Game, number: int, seed: int, plies: int = 200) -> State:
     """States [number] that are not over, from the first `plies` of random games, on the host; some may be the same."""
     rng = np.random.default_rng(seed)
-    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (_ROWS, *x.shape)), game.init(jax.random.key(seed)))
+    first = jax.device_get(jax.jit(game.init)(jax.random.key(seed)))
+    states = jax.tree.map(lambda x: np.broadcast_to(x, (_ROWS, *x.shape)), first)
     over, seen = np.zeros(_ROWS, bool), []
     for _ in range(plies):
         seen.append(jax.tree.map(lambda x: np.asarray(x)[~over], states))
@@ -208,11 +228,10 @@ class Lines:
     def __init__(self, game: Game, evaluator: Evaluator, roots: State, depth: int, quiet: int = 0) -> None:
         self._known: list[_Known] = []
         self._child: list[dict[int, int]] = []
-        self._chunk = 1024 if game.max_moves <= 16 else 128
         states = roots
         for left in range(depth, -quiet - 1, -1):
             first = len(self._known)
-            self._known += map(_known, *self._in_chunks(functools.partial(_facts, game, evaluator), states))
+            self._known += map(_known, *_in_chunks(game, functools.partial(_facts, game, evaluator), states))
             self._child += [{} for _ in self._known[first:]]
             pairs = [(at, move) for at in range(first, len(self._known)) for move in self._followed(at, left, quiet)]
             if not pairs:
@@ -220,20 +239,13 @@ class Lines:
             for number, (position, move) in enumerate(pairs, len(self._known)):
                 self._child[position][move] = number
             parents, moves = np.array(pairs, np.int32).T
-            states = self._in_chunks(functools.partial(_step, game), rows(states, parents - first), moves)
+            states = _in_chunks(game, functools.partial(_step, game), rows(states, parents - first), moves)
 
     def _followed(self, position: int, left: int, quiet: int) -> list[int]:
         if self.over(position) or left <= -quiet:
             return []
         every_move = left > 0 or self.must_answer(position)
         return [move for move in self.moves(position) if every_move or self.noisy(position, move)]
-
-    def _in_chunks(self, function: Any, *inputs: Any) -> Any:
-        size, found = len(jax.tree.leaves(inputs)[0]), []
-        for start in range(0, size, self._chunk):
-            index = np.minimum(np.arange(start, start + self._chunk), size - 1)
-            found.append(jax.device_get(function(*rows(inputs, index))))
-        return jax.tree.map(lambda *x: np.concatenate(x)[:size], *found)
 
     def moves(self, position: int) -> list[int]:
         return list(self._known[position].noisy)

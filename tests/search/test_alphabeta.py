@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import pytest
 from hypothesis import given, settings
@@ -19,19 +18,24 @@ DEPTH = 4
 PLAIN = AlphaBeta(DEPTH, prune=False, order=False, entries=0)
 
 
-def changes(**options) -> list[AlphaBeta]:
-    """All ways to combine some options."""
-    ways = itertools.product(*options.values())
-    return [dataclasses.replace(PLAIN, **dict(zip(options, way, strict=True))) for way in ways]
-
-
 OPTIONS = [
-    *changes(entries=[0, 8], quiet=[0, 2]),
-    *changes(entries=[0, 8], quiet=[0, 2], deepen=[False]),
-    *changes(prune=[True], order=[False, True], entries=[0, 8], quiet=[0, 2], every_move=[False]),
-    *changes(prune=[True], order=[True], entries=[0, 256], quiet=[2], every_move=[True]),
-    *changes(prune=[True], order=[True], entries=[8], quiet=[0, 2], deepen=[False]),
+    PLAIN,
+    *(
+        dataclasses.replace(PLAIN, **options)
+        for options in (
+            {"quiet": 2, "deepen": False},
+            {"entries": 8},
+            {"entries": 8, "quiet": 2, "deepen": False},
+            {"prune": True, "quiet": 2},
+            {"prune": True, "entries": 8, "deepen": False},
+            {"prune": True, "order": True, "deepen": False},
+            {"prune": True, "order": True, "entries": 8, "quiet": 2},
+            {"prune": True, "order": True, "every_move": True, "deepen": False},
+            {"prune": True, "order": True, "every_move": True, "quiet": 2, "entries": 256},
+        )
+    ),
 ]
+"""Each value of an option together with each of any other; only pruning gives order and every_move a meaning."""
 
 
 def described(search: AlphaBeta) -> str:
@@ -47,39 +51,45 @@ def test_random_graphs_are_searched_as_by_minimax(search, seed):
     assert_graphs_are_searched_as_by_minimax(search, draw(seed), NARROW)
 
 
-@pytest.mark.parametrize("search", changes(prune=[False, True], entries=[64], quiet=[1]), ids=described)
+@pytest.mark.parametrize("prune", [pytest.param(False, marks=pytest.mark.slow), True])
 @settings(max_examples=8)
 @given(seed=SEEDS)
-def test_a_table_of_solved_positions_is_believed(search, seed):
+def test_a_table_of_solved_positions_is_believed(prune, seed):
     """What it has counts as an end, though of a win nobody knows when it comes."""
+    search = dataclasses.replace(PLAIN, prune=prune, entries=64, quiet=1)
     assert_graphs_are_searched_as_by_minimax(search, draw(seed, solved=True), NARROW)
 
 
-@pytest.mark.parametrize("search", changes(prune=[True], order=[True], entries=[64], quiet=[0, 1]), ids=described)
-@settings(max_examples=6)
+@pytest.mark.parametrize("quiet", [pytest.param(0, marks=pytest.mark.slow), 1])
+@settings(max_examples=4)
 @given(seed=SEEDS)
-def test_so_are_graphs_with_more_moves_than_are_made_at_a_time(search, seed):
-    search = dataclasses.replace(search, depth=3)
+def test_so_are_graphs_with_more_moves_than_are_made_at_a_time(quiet, seed):
+    search = AlphaBeta(3, entries=64, quiet=quiet)
     assert_graphs_are_searched_as_by_minimax(search, draw(seed, WIDE), WIDE)
 
 
 # --- games -----------------------------------------------------------------------------------------------------------
 
-DEPTHS = {"tic_tac_toe": 4, "connect_four": 3, "kalah": 3, "checkers": 3}
+BOARDS = {"connect_four": "connect_four:rows=4,columns=4,length=3", "othello": "othello:size=4"}
+DEPTHS = {"connect_four": 3, "kalah": 3}
 SMALL = [name for name, game in GAMES.items() if "chess" not in name and name != "togyzkumalak" and not game.hidden]
 """Chess takes long to compile, and is in a file of its own; Togyzkumalak is to a search what Kalah is; a search would
 see hidden cards."""
+QUICK = "tic_tac_toe", "kalah"
 MINIMAX = AlphaBeta(prune=False, order=False, entries=0, deepen=False)
 ALPHABETA = AlphaBeta(quiet=2, entries=64)
 EVERY_MOVE = AlphaBeta(quiet=1, order=False, entries=4096, deepen=False, every_move=True)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SMALL]
+)
 def test_games_are_searched_as_by_minimax(name):
     """With random numbers as evaluations, and with the game's own."""
-    game, number = make_game(name), 30 if name == "checkers" else 60
-    assert_games_are_searched_as_by_minimax(game, DEPTHS.get(name, 2), number, MINIMAX, ALPHABETA)
+    game = make_game(BOARDS.get(name, name))
+    assert_games_are_searched_as_by_minimax(game, DEPTHS.get(name, 2), 30, MINIMAX, ALPHABETA)
 
 
+@pytest.mark.slow
 def test_every_move_of_a_game_can_be_valued_as_by_minimax():
-    assert_games_are_searched_as_by_minimax(make_game("kalah"), 3, 60, EVERY_MOVE)
+    assert_games_are_searched_as_by_minimax(make_game("kalah"), 3, 30, EVERY_MOVE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 
@@ -12,13 +13,14 @@ import numpy as np
 import pytest
 
 from beamzero.games import State, make_game
+from beamzero.games.chess import notation
 from beamzero.search.alphabeta import AlphaBeta, Found
 from beamzero.search.deepening import Depth, deepen
-from beamzero.search.evaluator import Evaluator
+from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.features import feature_evaluator
 from beamzero.search.negamax import Memory
-from tests.search.agreement import assert_games_are_searched_as_by_minimax
-from tests.search.plain import QUICK, Lines, Minimax, mixed_evaluator
+from tests.search.agreement import assert_played
+from tests.search.plain import QUICK, Lines, Minimax, mixed_evaluator, rows, step_one
 
 CHESS, SMALL = make_game("chess"), make_game("chess6x6")
 """The small one has the same rules of repetition and fifty moves, and compiles sooner."""
@@ -32,13 +34,62 @@ def search(settings: AlphaBeta, state: State, depth: int) -> Depth:
     return list(itertools.islice(deepen(CHESS, FEATURES, settings, state), depth))[-1]
 
 
-def best_move(settings: AlphaBeta, fen: str, depth: int) -> str:
-    state = CHESS.read_position(fen)
-    return CHESS.action_name(state, search(settings, state, depth).line[0])
+def move_of(board: chess.Board, action: int) -> chess.Move:
+    cells = [[str(board.piece_at(8 * rank + file) or "") for file in range(8)] for rank in range(8)]
+    return chess.Move.from_uci(notation.read_action(CHESS.variant, cells, int(not board.turn), action).uci)
 
 
-def test_chess_is_searched_as_by_minimax():
-    assert_games_are_searched_as_by_minimax(SMALL, 2, 3, AlphaBeta(quiet=2, entries=64))
+def best_move(settings: AlphaBeta, fen: str, depth: int) -> chess.Move:
+    return move_of(chess.Board(fen), search(settings, CHESS.read_position(fen), depth).line[0])
+
+
+# --- against minimax, on the small board -----------------------------------------------------------------------------
+
+TABLE = AlphaBeta(8, quiet=2, entries=64)
+
+
+@functools.partial(jax.jit, compiler_options=QUICK)
+def search_on(evaluator: Evaluator, state: State, memory: Memory, depth: int) -> tuple[Found, SearchResult, Memory]:
+    """What is found so deep with what was remembered before, what is played, and what is remembered then."""
+    progress = jax.lax.while_loop(
+        lambda progress: ~TABLE.is_done(SMALL, progress) & (progress.depth <= depth),
+        lambda progress: TABLE.advance(SMALL, evaluator, progress, jnp.int32(2**30)),
+        TABLE.start(SMALL, evaluator, state, memory),
+    )
+    one = jax.tree.map(lambda x: x[None], (state, progress.found))
+    return progress.found, TABLE.choose(SMALL, *one, jax.random.key(0)), progress.search.memory
+
+
+def assert_searched_as_by_minimax(states: list[State], seed: int, depth: int, times: int = 1) -> Minimax:
+    """One table serves them all; from the second time on all of it is remembered."""
+    evaluator = mixed_evaluator(SMALL, seed)
+    roots = jax.tree.map(lambda *x: np.stack(x), *states)
+    minimax = Minimax(Lines(SMALL, evaluator, roots, depth, TABLE.quiet), TABLE.quiet)
+    memory = _new_memory(evaluator)
+    for root, state in list(enumerate(states)) * times:
+        found, chosen, memory = search_on(evaluator, state, memory, depth)
+        found, chosen = jax.device_get((found, rows(chosen, 0)))
+        assert_played(dataclasses.replace(TABLE, depth=depth), found, chosen, minimax, root, exact=seed > 0)
+    return minimax
+
+
+@jax.jit
+def _new_memory(evaluator: Evaluator) -> Memory:
+    return TABLE.new_memory(SMALL, evaluator)
+
+
+POSITIONS = [  # of random games
+    "1k2r1/4p1/4r1/1NR2p/K2P1P/4nR w - - 0 26",
+    "r1qknr/p2pp1/n4p/1ppPPN/1PP2P/RNQKR1 b Qkq - 0 5",
+    "q5/3k2/6/4p1/5p/1K3n w - - 6 38",
+    "rr4/p1k1Pp/P4P/1pP3/RP4/1Q1K1R w - - 1 25",
+]
+
+
+@pytest.mark.parametrize("seed", [1, 0])
+def test_chess_is_searched_as_by_minimax(seed):
+    """With evaluations that are random numbers, and with the game's own."""
+    assert_searched_as_by_minimax([SMALL.read_position(fen) for fen in POSITIONS], seed, depth=2)
 
 
 # --- mates -----------------------------------------------------------------------------------------------------------
@@ -78,21 +129,24 @@ MATES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [FIXED, QUIET], ids=["fixed", "quiet"])
 def test_a_mate_is_found_with_its_distance(settings):
     for fen, number in MATES:
-        board, state = chess.Board(fen), CHESS.read_position(fen)
-        keys = {board.san(move) for move in mating_moves(board, number)}
+        board = chess.Board(fen)
+        keys = mating_moves(board, number)
         assert keys and (number == 1 or not mating_moves(board, number - 1)), "as brute force finds it"
-        found = search(settings, state, 2 * number - 1)
+        found = search(settings, CHESS.read_position(fen), 2 * number - 1)
         assert (found.value, found.proven, found.plies) == (1.0, True, 2 * number - 1), fen
-        assert CHESS.action_name(state, found.line[0]) in keys, fen
+        assert move_of(board, found.line[0]) in keys, fen
         for action in found.line:
-            board.push_san(CHESS.action_name(state, action))
-            state = CHESS.step(state, jnp.int32(action))
+            move = move_of(board, action)
+            assert board.is_legal(move)
+            board.push(move)
         assert board.is_checkmate() and len(found.line) == 2 * number - 1
 
 
+@pytest.mark.slow
 def test_a_side_that_is_mated_puts_it_off():
     """In the corner every move loses, but not all of them at once."""
     fen = "7k/5K2/8/8/8/8/8/R7 b - - 0 1"
@@ -105,12 +159,14 @@ def test_a_side_that_is_mated_puts_it_off():
 
 def play(fen: str, *moves: str) -> State:
     state = SMALL.read_position(fen)
-    for move in moves:
-        state = SMALL.step(state, SMALL.parse_action(state, move))
+    for text in moves:
+        read = functools.partial(notation.read_action, SMALL.variant, notation.cells(SMALL.variant, state))
+        side = int(state.ply) & 1
+        state = step_one(SMALL, state, next(a for a in range(SMALL.num_actions) if read(side, a).uci == text))
     return state
 
 
-SHUFFLE = ("Rb1", "Kf5", "Ra1", "Kf6")
+SHUFFLE = ("a1b1", "f6f5", "b1a1", "f5f6")
 ROOK, DEPTH = "5k/6/6/3p2/6/R4K w - - 0 1", 3
 
 
@@ -123,32 +179,12 @@ def near_a_draw() -> list[State]:
 
 
 def test_near_a_draw_by_repetition_or_fifty_moves_the_table_changes_nothing():
-    """One table serves them all, so that it holds the same board with other pasts and other counts."""
-    states, evaluator = near_a_draw(), mixed_evaluator(SMALL, 0)
-    lines = Lines(SMALL, evaluator, jax.tree.map(lambda *x: np.stack(x), *states), DEPTH, QUIET.quiet)
-    minimax = Minimax(lines, QUIET.quiet)
-    memory = jax.jit(lambda: QUIET.new_memory(SMALL, evaluator))()
-    for _ in range(2):  # the second time all of it is remembered
-        for root, state in enumerate(states):
-            truth = minimax.outlook(root, DEPTH)
-            found, memory = search_on(evaluator, state, memory)
-            assert abs(int(found.worth) - truth.worth) <= 4, root
-            assert abs(minimax.moves(root, DEPTH)[int(found.line[0])].worth - truth.worth) <= 8
+    """It holds the same board with other pasts and other counts."""
+    states = near_a_draw()
+    minimax = assert_searched_as_by_minimax(states, 0, DEPTH, times=2)
     once, twice, last = (minimax.outlook(root, DEPTH).worth for root in (3, 7, len(states) - 1))
     assert once < 0 == twice, "the third time Black has a draw on the same board"
     assert last == 0, "nothing can be won any more"
-
-
-@functools.partial(jax.jit, compiler_options=QUICK)
-def search_on(evaluator: Evaluator, state: State, memory: Memory) -> tuple[Found, Memory]:
-    """What is found DEPTH plies deep with what was remembered before, and what is remembered then."""
-    progress = jax.lax.fori_loop(
-        0,
-        DEPTH,
-        lambda _, progress: QUIET.advance(SMALL, evaluator, progress, jnp.int32(2**30)),
-        QUIET.start(SMALL, evaluator, state, memory),
-    )
-    return progress.found, progress.search.memory
 
 
 # --- the horizon -----------------------------------------------------------------------------------------------------
@@ -157,10 +193,12 @@ PROTECTED_PAWN = "4k3/8/4p3/3p4/8/8/3Q4/4K3 w - - 0 1"
 """The queen can take a pawn, and is taken by the other."""
 
 
+@pytest.mark.slow
 def test_a_fixed_depth_believes_in_a_capture_at_its_last_ply_and_quiescence_does_not():
-    assert best_move(FIXED, PROTECTED_PAWN, 1) == "Qxd5"
-    assert best_move(QUIET, PROTECTED_PAWN, 1) != "Qxd5"
-    assert best_move(FIXED, PROTECTED_PAWN, 2) != "Qxd5", "a ply more shows it too"
+    takes = chess.Move.from_uci("d2d5")
+    assert best_move(FIXED, PROTECTED_PAWN, 1) == takes
+    assert best_move(QUIET, PROTECTED_PAWN, 1) != takes
+    assert best_move(FIXED, PROTECTED_PAWN, 2) != takes, "a ply more shows it too"
 
 
 DELAYED_QUEEN = "6k1/P6p/6p1/5p2/8/P2KB3/8/4r3 b - - 0 1"
@@ -170,10 +208,11 @@ Rook checks put that off, since White has to answer them.
 """
 
 
+@pytest.mark.slow
 def test_what_checks_put_off_is_not_seen_by_quiescence_at_the_same_depth_but_by_more_depth():
-    state = CHESS.read_position(DELAYED_QUEEN)
+    board, state = chess.Board(DELAYED_QUEEN), CHESS.read_position(DELAYED_QUEEN)
     for settings in (FIXED, QUIET):
         blind = search(settings, state, 3)
         assert blind.value > 0.1, "Black thinks that it is ahead"
-        assert CHESS.action_name(state, blind.line[0]).endswith("+") or settings == FIXED
+        assert board.gives_check(move_of(board, blind.line[0])) or settings == FIXED
     assert search(QUIET, state, 6).value < -0.3
