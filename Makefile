@@ -27,7 +27,7 @@ train: setup ## train a Connect Four agent on the CPU in a few minutes; goes on 
 	$(RUN_PYTHON) -m beamzero train connect_four --run $(RUN) $(if $(wildcard $(RUN)/run.json),--resume,--recipe connect_four_quick) $(ARGS)
 
 test: setup ## run the tests that are cheap, in some minutes; narrow them with ARGS="-k beam"
-	$(PYTEST) -m "not slow and not external" $(ARGS)
+	$(PYTEST) -m "not check and not slow and not external" $(ARGS)
 
 # Where ARGS chooses tests, it may choose none of these: pytest says 5 then.
 test-all: test engines ## run all tests: those above, and those that take long or need a browser or another engine
@@ -43,10 +43,11 @@ engines: setup ## get the engines and the browser that test-all talks to (Debian
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } >/dev/null || \
 	  { echo "could not install$$missing: install them and run make test-all again" >&2; exit 1; }
 
-check: setup ## lint, formatting and types
+check: setup ## lint, formatting, types, and tests of the source tree itself: layers, links, packaging
 	$(RUN_PYTHON) -m ruff check
 	$(RUN_PYTHON) -m ruff format --check
 	$(RUN_PYTHON) -m mypy
+	$(RUN_PYTHON) -m pytest -q -m check tests/checks
 
 bench: setup ## measure throughput
 	$(RUN_PYTHON) -m beamzero bench $(ARGS)
