@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from beamzero.arena import playing
-from beamzero.arena.battle import battle
+from beamzero.arena.battle import _results, battle
 from beamzero.arena.openings import as_bytes, draw_openings, usual_plies
 from beamzero.arena.records import records_of
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import Player, SearchPlayer, make_player
+from beamzero.players.analysis import step
 from beamzero.search.simple import OneLook
+from tests.search.test_mcts_chance import Dice
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
 CONNECT_FOUR = make_game("connect_four")
+DICE = Dice()
+
+# Random players have as many games as in the first test, and nets play on one board: so they share programs.
 
 
+@functools.cache
 def net_player(game, seed, search=None):
     """Chooses by nets with random weights: the same move in the same position, always."""
     value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
@@ -40,7 +48,11 @@ def test_random_against_itself_is_even():
 
 @pytest.mark.parametrize(
     ("stronger", "weaker", "score"),
-    [("lookahead:1", "random", 0.76), ("lookahead:2", "lookahead:1", 0.90), ("lookahead:3", "lookahead:2", 0.66)],
+    [
+        ("lookahead:1", "random", 0.76),
+        ("lookahead:2", "lookahead:1", 0.90),
+        pytest.param("lookahead:3", "lookahead:2", 0.66, marks=pytest.mark.slow),
+    ],
 )
 def test_the_papers_lookahead_agents_score_as_in_its_readme(stronger, weaker, score):
     """The readme of PROBS gives 0.751, 0.911 and 0.663."""
@@ -83,8 +95,8 @@ def test_the_same_seed_gives_the_same_battle():
 def test_progress_is_told_to_its_end():
     told: list[tuple[int, int]] = []
     random = make_player("random", TIC_TAC_TOE)
-    battle(TIC_TAC_TOE, random, random, games=20, progress=lambda *args: told.append(args))
-    assert told[0] == (0, 20) and told[-1] == (20, 20) and told == sorted(told)
+    battle(TIC_TAC_TOE, random, random, games=2000, progress=lambda *args: told.append(args))
+    assert told[0] == (0, 2000) and told[-1] == (2000, 2000) and told == sorted(told)
 
 
 @pytest.mark.parametrize("games", [-2, 0, 1, 3, 101])
@@ -104,64 +116,74 @@ def test_too_many_random_plies_are_refused(plies):
 # --- against a plain loop --------------------------------------------------------------------------------------------
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def look(game, state):
+    """Whether a game is over, whose turn it is, and the score."""
+    return game.over(state), game.player(state), game.score(state)
+
+
 def plain_game(game, first: Player, second: Player, state, first_side: int) -> tuple[float, int]:
     """One game, one move at a time: the first-named player's score, and the plies it took."""
     plies = 0
-    while not bool(game.over(state)):
-        player = first if int(game.player(state)) == first_side else second
-        thought = player.think(jax.tree.map(lambda x: x[None], state), jax.random.key(0))
-        action = int(thought.action[0])
+    while not (found := look(game, state))[0]:
+        player = first if int(found[1]) == first_side else second
+        thought = player.think(jax.tree.map(lambda x: np.asarray(x)[None], state), jax.random.key(0))
+        action = int(np.asarray(thought.action)[0])
         assert action in game.legal_actions(state)
-        state = game.step(state, jnp.int32(action))
+        state = step(game, state, action)
         plies += 1
-    return (float(game.score(state)) * (1 - 2 * first_side) + 1) / 2, plies
+    return (float(found[2]) * (1 - 2 * first_side) + 1) / 2, plies
 
 
 def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
     """With one look at a net, that is: a search meets moves of equal value, and draws between them by its key."""
-    game = TIC_TAC_TOE
-    one, other = net_player(game, 0), net_player(game, 1)
-    played = battle(game, one, other, games=24, seed=8)
-    openings, opened_by, *_ = draw_openings(game, 12, 2, jax.random.fold_in(jax.random.key(8), 0), distinct=True)
+    one, other = net_player(SMALL, 0), net_player(SMALL, 1)
+    played = battle(SMALL, one, other, games=60, seed=8)
+    openings, opened_by, *_ = draw_openings(SMALL, 30, 2, jax.random.fold_in(jax.random.key(8), 0), distinct=True)
     plies = opened_by.shape[1]
-    scores, lengths = np.zeros((12, 2)), []
-    for number in range(12):
+    scores, lengths = np.zeros((30, 2)), []
+    for number in range(30):
         opening = jax.tree.map(lambda x, number=number: x[number], openings)
         for side in (0, 1):
-            scores[number, side], length = plain_game(game, one, other, opening, side)
+            scores[number, side], length = plain_game(SMALL, one, other, opening, side)
             lengths.append(length + plies)
     assert (played.pair_scores == scores).all()
     assert played.random_plies == plies
     assert played.mean_plies == pytest.approx(np.mean(lengths))
-    assert (played.moves >= 0).sum(axis=1).reshape(2, 12).T.ravel().tolist() == lengths
+    assert (played.moves >= 0).sum(axis=1).reshape(2, 30).T.ravel().tolist() == lengths
 
 
-@pytest.mark.parametrize(("name", "agent"), [("connect_four", "lookahead:1"), ("backgammon", "random")])
-def test_whole_games_in_one_program_are_those_of_the_loop(name, agent):
-    game = make_game(name)
+@pytest.mark.parametrize(
+    ("game", "agent", "most"),
+    [(SMALL, "lookahead:1", 40), (DICE, "random", 2)],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_whole_games_in_one_program_are_those_of_the_loop(game, agent, most, monkeypatch):
+    """Until they are over, and with dice, until they are cut."""
+    monkeypatch.setattr(playing, "_PLIES_AT_ONCE", 1)
     first, second = (make_player(one, game) for one in (agent, "random"))
     openings = draw_openings(game, 6, usual_plies(game), jax.random.key(3), distinct=False)
     first_side = jnp.array([0, 1, 0, 1, 1, 0], jnp.int32)
     told = []
     common = game, first, second, openings.states, first_side
-    for most in (10, 40):
-        one = playing.play_by_turns(*common, openings.moves, jax.random.key(5), most, None)
-        other = playing.play_as_one(*common, jax.random.key(5), most, lambda *progress: told.append(progress))
-        for expected, found in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-            assert np.array_equal(expected, found)
-    assert told[0][0] < 6 and (told[-1] == (6, 6)) == (name == "connect_four"), "it says how far it is"
+    one = playing.play_by_turns(*common, openings.moves, jax.random.key(5), most, None)
+    other = playing.play_as_one(*common, jax.random.key(5), most, lambda *progress: told.append(progress))
+    for expected, found in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        assert np.array_equal(expected, found)
+    assert (one.outcomes >= 0).any() == (game == DICE) and len(told) > 1
+    assert told[0][0] < 6 and (told[-1] == (6, 6)) == (game == SMALL), "it says how far it is"
 
 
 def test_its_moves_lead_to_its_results():
-    played = battle(TIC_TAC_TOE, net_player(TIC_TAC_TOE, 0), net_player(TIC_TAC_TOE, 1), games=24, seed=8)
+    played = battle(SMALL, net_player(SMALL, 0), net_player(SMALL, 1), games=60, seed=8)
     for number, moves in enumerate(played.moves):
-        state = TIC_TAC_TOE.init(jax.random.key(0))
+        state = SMALL.init(jax.random.key(0))
         for action in moves[: (moves >= 0).sum()].tolist():
-            assert action in TIC_TAC_TOE.legal_actions(state)
-            state = TIC_TAC_TOE.step(state, jnp.int32(action))
-        seat, opening = divmod(number, 12)
-        score = float(TIC_TAC_TOE.score(state)) * (1 - 2 * seat)
-        assert TIC_TAC_TOE.over(state) and played.pair_scores[opening, seat] == (score + 1) / 2
+            assert action in SMALL.legal_actions(state)
+            state = step(SMALL, state, action)
+        seat, opening = divmod(number, 30)
+        over, _, score = look(SMALL, state)
+        assert over and played.pair_scores[opening, seat] == (float(score) * (1 - 2 * seat) + 1) / 2
 
 
 def test_a_longest_game_cuts_only_what_is_longer_and_draws_it():
@@ -192,7 +214,7 @@ def test_an_opening_has_that_many_random_moves_and_is_not_over(plies):
     assert moves.shape == (64, plies)
     stones = np.bitwise_count(np.asarray(openings.stones))
     assert (stones == [(plies + 1) // 2, plies // 2]).all()
-    assert not jax.vmap(TIC_TAC_TOE.over)(openings).any()
+    assert not _results(TIC_TAC_TOE, openings)[0].any()
     if plies == 1:
         squares = np.bincount(np.log2(np.asarray(openings.stones[:, 0])).astype(int), minlength=9)
         assert (squares > 0).all(), "every first move comes up"
@@ -223,5 +245,5 @@ def test_random_players_need_no_longer_openings():
 
 def test_no_random_plies_are_one_opening():
     random = make_player("random", TIC_TAC_TOE)
-    played = battle(TIC_TAC_TOE, random, random, games=20, random_plies=0)
+    played = battle(TIC_TAC_TOE, random, random, games=2000, random_plies=0)
     assert (played.random_plies, played.openings) == (0, 1) and 5 <= played.mean_plies <= 9

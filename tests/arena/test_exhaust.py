@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -13,6 +12,7 @@ from beamzero.arena.exhaust import exhaust
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
+from beamzero.players.analysis import step
 
 GAME = make_game("tic_tac_toe")
 
@@ -20,6 +20,12 @@ GAME = make_game("tic_tac_toe")
 @functools.cache
 def found(name, side):
     return exhaust(GAME, make_player(name, GAME), side)
+
+
+def think(player, state):
+    """float [A]: its policy."""
+    thought = player.think(jax.tree.map(lambda x: np.asarray(x)[None], state), jax.random.key(0))
+    return np.asarray(thought.policy)[0]
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -32,8 +38,8 @@ def test_a_player_that_may_do_anything_meets_every_position_there_is(side):
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_perfect_play_never_loses(side):
-    perfect = found("alphabeta:9", side)
+def test_a_search_that_looks_far_enough_ahead_never_loses(side):
+    perfect = found("alphabeta:6", side)
     assert (perfect.losses, perfect.lost_line) == (0, None)
     assert perfect.wins > 0 and perfect.draws > 0
     assert perfect.positions < found("random", side).positions
@@ -48,9 +54,9 @@ def test_a_lost_line_is_a_game_in_which_the_player_made_its_own_moves_and_lost(s
     for name in loses.lost_line:
         action = GAME.parse_action(state, name)  # BadInput where it is not legal, or the game is over
         if int(GAME.player(state)) == side:
-            policy = player.think(jax.tree.map(lambda x: x[None], state), jax.random.key(0)).policy[0]
+            policy = think(player, state)
             assert policy[action] == policy.max()
-        state = GAME.step(state, jnp.int32(action))
+        state = step(GAME, state, action)
     assert bool(GAME.over(state)) and float(GAME.score(state)) == (-1 if side == 0 else 1)
 
 
@@ -60,17 +66,17 @@ def test_a_position_counts_once_and_who_moves_there_decides_what_follows(name, s
     """In Kalah a side may move again: a position comes after different numbers of moves, and a ply has both sides'."""
     game = make_game("kalah:houses=3,seeds=1")
     player = make_player(name, game)
-    step, over, score = (jax.jit(rule) for rule in (game.step, game.over, game.score))
+    over, score, mover = (jax.jit(rule) for rule in (game.over, game.score, game.player))
     met: dict[bytes, float | None] = {}
 
     def walk(state):
         mark = b"".join(np.asarray(leaf).tobytes() for leaf in state)
         if mark not in met:
             met[mark] = float(score(state)) * (1 - 2 * side) if over(state) else None
-            policy = player.think(jax.tree.map(lambda x: x[None], state), jax.random.key(0)).policy[0]
+            policy = think(player, state)
             for action in game.legal_actions(state):
-                if int(game.player(state)) != side or policy[action] == policy.max():
-                    walk(step(state, jnp.int32(action)))
+                if int(mover(state)) != side or policy[action] == policy.max():
+                    walk(step(game, state, action))
 
     walk(game.init(jax.random.key(0)))
     every = exhaust(game, player, side)

@@ -43,8 +43,8 @@ def test_the_stronger_has_the_higher_rating_and_the_anchor_is_1000(battles):
 
 def test_progress_names_the_battle_and_its_games():
     told = []
-    round_robin(GAME, PLAYERS[:2], games=8, random_plies=2, seed=0, told=lambda *args: told.append(args))
-    assert told[0] == ("random v lookahead:1", 0, 8) and told[-1] == ("random v lookahead:1", 8, 8)
+    round_robin(GAME, PLAYERS[:2], games=200, random_plies=2, seed=0, told=lambda *args: told.append(args))
+    assert told[0] == ("random v lookahead:1", 0, 200) and told[-1] == ("random v lookahead:1", 200, 200)
 
 
 def test_nobody_is_named_twice():
@@ -75,8 +75,8 @@ def test_a_player_is_rated_against_opponents_whose_ratings_stand():
 
 def test_an_opponent_without_a_rating_is_played_but_does_not_count():
     player = make_player("two_step_lookahead", GAME)
-    rating, battles = rate_against_anchors(GAME, player, PLAYERS, {"random": 1000.0}, games=40, seed=0)
-    alone, _ = rate_against_anchors(GAME, player, PLAYERS[:1], {"random": 1000.0}, games=40, seed=0)
+    rating, battles = rate_against_anchors(GAME, player, PLAYERS, {"random": 1000.0}, games=200, seed=0)
+    alone, _ = rate_against_anchors(GAME, player, PLAYERS[:1], {"random": 1000.0}, games=200, seed=0)
     assert list(battles) == NAMES
     assert (rating.elo, rating.low, rating.high) == (alone.elo, alone.low, alone.high)
-    assert battles["random"].score == battle(GAME, player, PLAYERS[0], 40, 2, 0).score
+    assert battles["random"].score == battle(GAME, player, PLAYERS[0], 200, 2, 0).score

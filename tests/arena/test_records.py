@@ -38,7 +38,8 @@ def random_actions(game: Game, seed: int, most: int = 1000) -> list[int]:
     [
         *((spec, ".txt") for spec in ("tic_tac_toe", "connect_four", "othello:size=4", "kalah:houses=3,seeds=2")),
         ("chess", ".pgn"),
-        *((spec, ".jsonl") for spec in ("tic_tac_toe", "othello:size=4", "chess")),
+        *((spec, ".jsonl") for spec in ("tic_tac_toe", "othello:size=4")),
+        pytest.param("chess", ".jsonl", marks=pytest.mark.slow),
     ],
 )
 def test_what_was_written_is_read_and_followed(tmp_path, spec, suffix):

@@ -26,7 +26,7 @@ def simulate(elo: float, draws: float, pairs: int, rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("truth", [0, 1])
-@pytest.mark.parametrize("draws", [0.0, 0.6])
+@pytest.mark.parametrize("draws", [pytest.param(0.0, marks=pytest.mark.slow), 0.6])
 def test_it_errs_as_rarely_as_it_says(truth, draws):
     test, rng, tests = SPRT(0, 60), np.random.default_rng(truth), 400
     wrong, lengths = 0, []

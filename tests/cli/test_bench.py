@@ -126,6 +126,7 @@ def small_searches(monkeypatch):
     return ran
 
 
+@pytest.mark.slow
 def test_tree_search_is_held_against_its_bare_net_and_the_better_way_of_mctx(small_searches):
     rows = list(bench_mcts.bench_mcts(["pyspiel", "pgx"]))
     assert {(row.name, row.unit) for row in rows} == {("tree search, 6 simulations, tiny", "simulations/s")}

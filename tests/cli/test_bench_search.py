@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import pytest
 
-from beamzero.cli import main
+from beamzero.cli import bench_search, main
 from beamzero.cli.bench_search import _MIDDLES, _connect_four, _in_a_second, _lockstep, middle_game
+from beamzero.cli.timing import seconds_of
 from beamzero.games import make_game
 
 
-@pytest.mark.parametrize("name", [middle.game for middle in _MIDDLES])
+@pytest.fixture(autouse=True)
+def for_an_instant(monkeypatch):
+    """What is measured until it is sure is measured once."""
+    monkeypatch.setattr(bench_search, "seconds_of", functools.partial(seconds_of, seconds=0.0))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(middle.game, marks=pytest.mark.slow if middle.game.startswith("chess") else ())
+        for middle in _MIDDLES
+    ],
+)
 def test_games_go_on_from_their_middles(name):
     game = make_game(name)
     state = middle_game(game)
@@ -27,7 +42,7 @@ def test_the_peer_finds_the_same_value_and_order_saves_positions():
 
 
 def test_a_peer_that_disagrees_is_not_passed_over(monkeypatch):
-    monkeypatch.setattr("beamzero.cli.bench_search._open_spiel", lambda depth: (1.0, 0.5))
+    monkeypatch.setattr(bench_search, "_open_spiel", lambda depth: (1.0, 0.5))
     with pytest.raises(AssertionError, match=r"OpenSpiel values the position at 0\.5"):
         list(_connect_four(peer=True, depth=4, ordered_depth=4))
 

@@ -20,6 +20,7 @@ from beamzero.cli.board import changed_squares, draw_board, in_colour, side_text
 from beamzero.cli.looks import LOOKS, look_of
 from beamzero.games import GAMES, make_game
 from beamzero.games.grid import draw
+from beamzero.players.analysis import step
 
 
 class Shown:
@@ -316,16 +317,22 @@ def test_an_unknown_look_is_no_error():
 
 
 # Those that dice or cards decide are in test_dealt_boards.py.
-@pytest.mark.parametrize("name", [name for name in GAMES if not GAMES[name].hidden and not GAMES[name].num_chance])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name.startswith("chess") else ())
+        for name in GAMES
+        if not GAMES[name].hidden and not GAMES[name].num_chance
+    ],
+)
 def test_every_game_of_the_package_can_be_drawn_move_by_move(name):
     game = make_game(name)
-    legal, step, over = (jax.jit(rule) for rule in (game.legal, game.step, game.over))
     draw = np.random.default_rng(0)
     state = game.init(jax.random.key(0))
     for _ in range(20):
-        if bool(over(state)):
+        if not (legal := game.legal_actions(state)):
             break
-        before, state = state, step(state, draw.choice(np.flatnonzero(legal(state))).astype(np.int32))
+        before, state = state, step(game, state, int(draw.choice(legal)))
         for seat, colour in itertools.product((0, 1), (False, True)):
             drawn = draw_board(game, state, before, seat, colour)
             assert drawn.plain != game.show(state, seat), "not as plain text"

@@ -12,7 +12,7 @@ from tests.training.test_compare import RECIPES
 
 SMALL = [
     "--amount", "1000", "--seeds", "2", "--points", "2", "--rate-games", "4", "--rate-against", "random",
-    "--battle-games", "2", "--play-evaluations", "8",
+    "--battle-games", "4", "--play-evaluations", "12",
 ]  # fmt: skip
 
 

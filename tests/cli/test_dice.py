@@ -22,6 +22,7 @@ GAME = make_game("backgammon")
 ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"
 
 
+@pytest.mark.slow
 def test_a_battle_tells_points_and_they_agree_with_the_wins(capsys):
     assert main(["battle", "backgammon", "expectiminimax:depth=1", "random", "--games", "10", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

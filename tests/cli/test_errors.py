@@ -212,14 +212,10 @@ def test_every_command_explains_itself(capsys, command):
 
 
 def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tmp_path):
-    def run(shell: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # a bare checkout, wherever one is
-        words = ["bash", "-o", "pipefail", "-c", shell]
-        return subprocess.run(words, cwd=tmp_path, env=environment, text=True, capture_output=True)
-
-    listed = run(f"{sys.executable} -m beamzero recipes connect_four_quick | head -n 1")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # a bare checkout, wherever one is
+    shell = f"{sys.executable} -m beamzero recipes connect_four_quick | head -n 1"
+    words = ["bash", "-o", "pipefail", "-c", shell]
+    listed = subprocess.run(words, cwd=tmp_path, env=environment, text=True, capture_output=True)
     assert listed.stdout.startswith("connect_four_quick: ") and listed.stdout.count("\n") == 1
     assert (listed.returncode, listed.stderr) == (0, "")
-    wrong = run(f"{sys.executable} -m beamzero battle chess9 random random")
-    assert wrong.returncode == 2 and wrong.stdout == "" and wrong.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

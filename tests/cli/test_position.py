@@ -76,11 +76,17 @@ class Heap(Game):
 '''
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("heap")
+    (folder / "heap.py").write_text(HEAP)
+    return folder
+
+
 @pytest.fixture
-def heap(tmp_path, monkeypatch) -> str:
+def heap(folder, monkeypatch) -> str:
     """A game with a notation for positions, in a file of its own."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "heap.py").write_text(HEAP)
+    monkeypatch.chdir(folder)
     return "heap.py:Heap"
 
 
@@ -156,10 +162,12 @@ def test_the_help_says_what_a_position_is(capsys, command):
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 
+@pytest.mark.slow
 def test_a_fen_is_a_position_in_chess(capsys):
     assert json.loads(run(capsys, "perft", "chess", "2", "--position", KIWIPETE, "--json"))["nodes"] == [48, 2039]
 
 
+@pytest.mark.slow
 def test_chess_moves_are_read_as_players_write_them(capsys):
     words = ["perft", "chess", "1", "--moves", "e4,e7e5,Nf3,b8c6", "--json"]
     assert json.loads(run(capsys, *words))["nodes"] == [27]

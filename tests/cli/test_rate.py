@@ -51,15 +51,15 @@ def test_games_are_added_or_not_kept(capsys, tmp_path):
 
     assert games("--games", "20", "--no-store") == 40 and not (tmp_path / "runs").exists()
     assert games("--games", "20", "--store", "mine.db") == 40
-    assert games("--games", "10", "--store", "mine.db") == 60
-    assert games("--games", "0", "--store", "mine.db", "--random-plies", "2") == 60
+    assert games("--games", "20", "--store", "mine.db") == 80
+    assert games("--games", "0", "--store", "mine.db", "--random-plies", "2") == 80
     assert not (tmp_path / "runs").exists()
 
 
 def test_the_best_pairings_spend_what_is_said(capsys):
-    words = ("--pairings", "best", "--games", "10", "--total", "70", "--json", "--no-store")
+    words = ("--pairings", "best", "--games", "20", "--total", "140", "--json", "--no-store")
     rows = json.loads(said(capsys, *WORDS, *words))["ratings"]
-    assert sum(row["games"] for row in rows) == 2 * 70
+    assert sum(row["games"] for row in rows) == 2 * 140
 
 
 def test_a_test_stops_when_it_is_decided(capsys):

@@ -44,7 +44,8 @@ def test_json_is_one_object(folder, capsys):
         ("kalah:houses=2,empty_capture=true", "kalah-2-houses-empty-capture-1.table"),
     ],
 )
-def test_a_file_is_named_after_what_sets_the_table_apart(folder, game, name):
+def test_a_file_is_named_after_what_sets_the_table_apart(folder, game, name, monkeypatch):
+    monkeypatch.setattr("beamzero.cli.table.make_table", lambda *_: make_table(Kalah(houses=3), 4))
     assert main(["table", game, "--seeds", "1"]) == 0
     assert [path.name for path in folder.iterdir()] == [name]
 

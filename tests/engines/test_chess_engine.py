@@ -11,6 +11,8 @@ import chess
 import chess.engine
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-m", "beamzero", "engine", "uci", "chess", "alphabeta:depth=4"]
 
 

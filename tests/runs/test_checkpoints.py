@@ -296,6 +296,7 @@ print(checkpoints.steps())
 """
 
 
+@pytest.mark.slow
 def test_a_real_limit_on_file_sizes_stops_the_run_in_one_line(tmp_path, start):
     out, err = start(FULL_DISK, tmp_path).communicate()
     assert err == ""
@@ -325,6 +326,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_after_a_kill_at_any_time_the_newest_checkpoint_is_whole(tmp_path, start):
     checkpoints = Checkpoints(tmp_path, keep=2)
     for delay in (0.0, 0.013, 0.037, 0.091):
