@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
@@ -68,6 +70,12 @@ def train(order: Order, report: Report = QUIET, crew: Crew = CORES) -> Outcome:
         heeding_interrupts() as ask_for_interrupt,
     ):
         return _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt, crew).go()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _init(algorithm: Algorithm, key: Array) -> TrainingState:
+    """The first state; runs with equal settings share the program."""
+    return algorithm.init(key)
 
 
 def _compile(game: Game, rungs: Sequence[Player]) -> None:
@@ -172,7 +180,7 @@ class _Training:
     # --- beginning and going on ------------------------------------------------------------------------------------
 
     def _first_state(self) -> tuple[TrainingState, int]:
-        fresh = jax.jit(self.algorithm.init)(self.init_key)
+        fresh = _init(self.algorithm, self.init_key)
         if self.checkpoints.steps():
             with uninterrupted():
                 found = self.checkpoints.restore(fresh.as_tree(), warn=self.report.message)

@@ -73,7 +73,8 @@ def order(folder: Path, **changes: Any) -> Order:
 
 
 def run_toy(folder: Path, report: Report = QUIET, crew: Crew = CORES, **changes: Any) -> Outcome:
-    return train(order(folder, **changes), report, crew)
+    """Without pictures, unless they are asked for: to draw them takes as long as to train."""
+    return train(order(folder, **{"pictures": False, **changes}), report, crew)
 
 
 def command(folder: Path, *more: str, algorithm: str = "probs", **changes: Any) -> list[str]:
