@@ -24,6 +24,7 @@ from beamzero.nets import (
     make_net,
 )
 from beamzero.nets.architectures import MLP, Conv, Dense, ResNet, _Conv3x3
+from beamzero.players.analysis import step
 from beamzero.training.config import find_recipe
 from tests.conftest import relaxed_promotion
 
@@ -46,7 +47,7 @@ def states(game, count=6):
     """The first positions of a game in which everyone takes the first legal move, none of them over."""
     found = [game.init(jax.random.key(0))]
     while len(found) < count:
-        found.append(game.step(found[-1], jnp.int32(game.legal_actions(found[-1])[0])))
+        found.append(step(game, found[-1], game.legal_actions(found[-1])[0]))
     return jax.tree.map(lambda *x: jnp.stack(x), *found)
 
 
@@ -106,8 +107,15 @@ def small(text):
     return jax.device_get(jax.jit(lambda key: tuple(net.init(key) for net in nets))(jax.random.key(0)))
 
 
-@pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def every_net_in(dtype: str, *others: str):
+    """Every net with one dtype, and some with the other one: that of the tests of another head."""
+    other = {"float32": "bfloat16", "bfloat16": "float32"}[dtype]
+    pairs = [*((name, dtype) for name in SMALL), *((name, other) for name in others)]
+    names = [f"{dtype}-{name}" for name, dtype in pairs]
+    return pytest.mark.parametrize(("text", "dtype"), [(SMALL[name], dtype) for name, dtype in pairs], ids=names)
+
+
+@every_net_in("float32", "mlp", "resnet_batch")
 def test_values_lie_between_minus_1_and_1_and_scores_have_one_number_an_action(text, dtype):
     value, scores = (Net(TIC_TAC_TOE, make_net(text), head, dtype) for head in ("value", "scores"))
     weights = small(text)
@@ -122,8 +130,7 @@ def test_values_lie_between_minus_1_and_1_and_scores_have_one_number_an_action(t
     assert (np.abs(out) > 1).any(), "linear"
 
 
-@pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@every_net_in("float32", "resnet")
 def test_a_net_fits_a_board_that_is_not_square(text, dtype):
     value, scores = (Net(CONNECT_FOUR, make_net(text), head, dtype) for head in ("value", "scores"))
     boards = jax.eval_shape(lambda: jax.tree.map(lambda x: jnp.stack([x] * 6), CONNECT_FOUR.init(jax.random.key(0))))
@@ -132,15 +139,15 @@ def test_a_net_fits_a_board_that_is_not_square(text, dtype):
     assert [(out.shape, out.dtype) for out in told] == [((6,), jnp.float32), ((6, 7), jnp.float32)]
 
 
-@pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@every_net_in("bfloat16", "mlp")
 def test_a_joint_head_gives_a_value_between_minus_1_and_1_and_a_logit_an_action(text, dtype):
     net = Net(TIC_TAC_TOE, make_net(text), "joint", dtype)
     weights = jax.jit(net.init)(jax.random.key(0))
     huge = jax.tree.map(lambda x: np.float32(100) * x, weights)
+    ask = jax.jit(net)
     with relaxed_promotion():
         for some in (weights, huge):
-            value, logits = jax.device_get(jax.jit(net)(some, states(TIC_TAC_TOE)))
+            value, logits = jax.device_get(ask(some, states(TIC_TAC_TOE)))
             assert (value.shape, value.dtype, logits.shape, logits.dtype) == ((6,), np.float32, (6, 9), np.float32)
             assert (np.abs(value) <= 1).all()
     assert (np.abs(logits) > 1).any(), "linear"
@@ -150,7 +157,7 @@ def test_a_joint_head_has_one_output_an_action_and_then_one_for_the_value():
     net = Net(TIC_TAC_TOE, make_net("dense:widths=2"), "joint")
     weights = jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), net.shapes())
     weights["head"]["bias"][:] = np.linspace(1, 2, 10)
-    value, logits = net(weights, states(TIC_TAC_TOE, 1))
+    value, logits = jax.jit(net)(weights, states(TIC_TAC_TOE, 1))
     np.testing.assert_allclose(logits, np.linspace(1, 2, 10)[None, :9], rtol=1e-6)
     np.testing.assert_allclose(value, [np.tanh(2)], rtol=1e-6)
 
@@ -288,9 +295,11 @@ def test_new_weights_do_not_compile_again():
 
 
 def test_a_joint_evaluator_gives_the_nets_answers_and_new_weights_do_not_compile_again():
+    init = jax.jit(Net(TIC_TAC_TOE, make_net("dense:widths=16,norm=batch"), "joint").init)
+
     def evaluator(seed):
         net = Net(TIC_TAC_TOE, make_net("dense:widths=16,norm=batch"), "joint")
-        return net, make_joint_evaluator(net, net.init(jax.random.key(seed)))
+        return net, make_joint_evaluator(net, init(jax.random.key(seed)))
 
     @jax.jit
     def ask(evaluator, some):
@@ -367,9 +376,9 @@ def test_padding_changes_nothing_while_learning(text):
 def test_nets_without_batch_norms_are_the_same_while_learning():
     net = Net(TIC_TAC_TOE, make_net("dense:widths=8"), "scores")
     boards = np.random.default_rng(1).standard_normal((4, *TIC_TAC_TOE.observation_shape), np.float32)
-    weights = net.init(jax.random.key(0))
-    outputs, moved = net.while_learning(weights, boards, np.arange(4) < 2)
-    np.testing.assert_array_equal(outputs, net.on_observations(weights, boards))
+    weights = jax.jit(net.init)(jax.random.key(0))
+    outputs, moved = jax.jit(net.while_learning)(weights, boards, np.arange(4) < 2)
+    np.testing.assert_array_equal(outputs, jax.jit(net.on_observations)(weights, boards))
     assert moved == {}
 
 

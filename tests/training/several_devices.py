@@ -1,4 +1,4 @@
-"""What tests of several devices do in processes of their own: `iterate KIND FILE` or `fit`."""
+"""What tests of several devices do in a process of its own, which writes arrays into a file and prints the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-from toy import GAME, settings  # lies beside this file
 
 from beamzero.compiler import CompilationCount
 from beamzero.games import make_game
@@ -23,30 +22,37 @@ from beamzero.training.replay import all_games, remember
 from beamzero.training.report import Report
 from beamzero.training.targets import cut_searches
 
+if __name__ == "__main__":
+    from toy import GAME, settings  # lies beside this file
+else:
+    from tests.training.toy import GAME, settings
+
 CHANGES = {
     "probs": {"games": 16, "lanes": 4, "search_batch": 8, "q_games_per_step": 8},
     "alphazero": {"games": 16, "lanes": 4, "sims": 4, "play_on": 5, "random_plies": 4, "handicap": 0.5},
 }
 ITERATIONS = 2
+FITS = [("none", 18), ("none", 16), ("batch", 18)]
+"""Norms of nets and rows of minibatches."""
 
 
 def iterate(kind: str) -> dict[str, np.ndarray]:
     """What comes of pieces by the first weights, and the state after some iterations, as arrays by name."""
     algorithm = ALGORITHMS[kind].algorithm(make_game(GAME), settings(kind, **CHANGES[kind]))
-    state = algorithm.init(jax.random.key(0))
+    state = jax.jit(algorithm.init)(jax.random.key(0))
     pieces = do_pieces(algorithm, state)
     for iteration in range(ITERATIONS):
         with CompilationCount() as count:
             state, record = algorithm.iterate(state, iteration, jax.random.key(1), Report().phase)
     leaves = {f"piece {i}": leaf for i, leaf in enumerate(jax.tree.leaves(pieces))}
     leaves |= {f"state {i}": leaf for i, leaf in enumerate(jax.tree.leaves(state))}
-    leaves |= {"games": record["games"], "compiled": count.number, "devices": jax.local_device_count()}
-    return {name: np.asarray(leaf) for name, leaf in leaves.items()}
+    leaves |= {"games": record["games"], "compiled": count.number}
+    return {f"{kind} {name}": np.asarray(leaf) for name, leaf in leaves.items()}
 
 
 def do_pieces(algorithm, state) -> list:
     """More lanes than devices and no multiple of them; and for PROBS beam searches of what was played."""
-    lanes = cut_lanes(0, 24, 6, jax.random.key(5))
+    lanes = cut_lanes(0, 16, 4, jax.random.key(5))
     weights = state.weights if isinstance(algorithm, Probs) else state.best
     played = list(CORES.do(algorithm.play, Batch(weights, lanes), nobody))
     if not isinstance(algorithm, Probs):
@@ -63,29 +69,33 @@ def _counted(found: list) -> list:
     ]
 
 
-def check_fit(norm: str) -> dict[str, object]:
+def check_fit(norm: str, batch: int) -> dict[str, object]:
     """Whether devices share the rows of a minibatch, and what a fit gives."""
     game = make_game(GAME)
-    net = Net(game, make_net(f"resnet:channels=8,blocks=1,dense=16,norm={norm}"), "value")
-    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 64))
-    moves = jnp.arange(64, dtype=jnp.int32) % 9
-    states = jax.vmap(game.step)(states, moves)
-    rows = ValueRows(states, jnp.sin(jnp.arange(64, dtype=jnp.float32)))
+    net = Net(game, make_net(f"dense:widths=16-8,norm={norm}"), "value")
+    begin = jax.jit(jax.vmap(lambda key, move: game.step(game.init(key), move)))
+    states = begin(jax.random.split(jax.random.key(0), 64), np.arange(64, dtype=np.int32) % 9)
+    rows = ValueRows(states, np.sin(np.arange(64, dtype=np.float32)))
     more = (
-        new_learner(net.init(jax.random.key(1))), rows, jnp.int32(60), jnp.float32(0.1), jnp.float32(0.01),
+        new_learner(jax.jit(net.init)(jax.random.key(1))), rows, jnp.int32(60), jnp.float32(0.1), jnp.float32(0.01),
         jax.random.key(2),
     )  # fmt: skip
-    learner, loss = fit(ValueLoss(net, True), 16, *more)
-    text = _fit.lower(ValueLoss(net, True), 16, *everywhere(more)).compile().as_text()
+    learner, loss = fit(ValueLoss(net, True), batch, *more)
+    text = _fit.lower(ValueLoss(net, True), batch, *everywhere(more)).compile().as_text()
     return {
-        "loss": float(loss), "all_reduce": "all-reduce" in text, "devices": jax.local_device_count(),
+        "loss": float(loss), "all_reduce": "all-reduce" in text,
         "placed": sorted({len(leaf.sharding.device_set) for leaf in jax.tree.leaves(learner)}),
-        "weights": [float(jnp.sum(jnp.abs(leaf))) for leaf in jax.tree.leaves(learner.weights)],
+        "weights": [float(np.sum(np.abs(leaf))) for leaf in jax.tree.leaves(learner.weights)],
     }  # fmt: skip
 
 
+def everything() -> tuple[dict[str, np.ndarray], list[dict[str, object]]]:
+    """What comes of iterations, as arrays, and of each of the fits."""
+    arrays = {name: array for kind in CHANGES for name, array in iterate(kind).items()}
+    return arrays | {"devices": np.asarray(jax.local_device_count())}, [check_fit(*how) for how in FITS]
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "iterate":
-        np.savez(Path(sys.argv[3]), **iterate(sys.argv[2]))
-    else:
-        print(json.dumps({norm: check_fit(norm) for norm in ("layer", "batch")}))
+    found, facts = everything()
+    np.savez(Path(sys.argv[1]), **found)
+    print(json.dumps(facts))

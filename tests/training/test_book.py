@@ -38,6 +38,12 @@ def answer(game: Game, table: Table, state: State) -> int | None:
     return int(found.action[0]) if bool(found.found[0]) else None
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def looks(game: Game, state: State) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Who moves, whether it is over, and what it is worth then."""
+    return game.player(state), game.over(state), game.score(state)
+
+
 def name_of(state: State) -> bytes:
     return b"".join(np.asarray(x).tobytes() for x in state)
 
@@ -62,7 +68,7 @@ def test_a_side_that_follows_the_book_is_never_left_alone_whatever_the_other_pla
             after = {}
             for state in level.values():
                 moves = game.legal_actions(state)
-                if moves and int(game.player(state)) == side:
+                if moves and int(looks(game, state)[0]) == side:
                     move = answer(game, table, state)
                     assert move in moves, f"after {ply} plies the book has no legal move in\n{game.show(state)}"
                     moves = moves if ply < any_plies else [move]
@@ -96,8 +102,9 @@ def test_a_full_book_of_tic_tac_toe_plays_perfectly_against_any_opponent():
         state, board = TIC_TAC_TOE.init(jax.random.key(0)), ((None,) * 9, 0)
         for move in line:
             state, board = step(TIC_TAC_TOE, state, move), played(board[0], move, board[1])
-        if bool(TIC_TAC_TOE.over(state)):
-            return int(TIC_TAC_TOE.score(state)) * (1 - 2 * side)
+        _, over, score = looks(TIC_TAC_TOE, state)
+        if over:
+            return int(score) * (1 - 2 * side)
         if len(line) % 2 == side:
             move = answer(TIC_TAC_TOE, table, state)
             assert -best_result(played(board[0], move, side)) == best_result(board), "a move that gives something away"
@@ -132,17 +139,20 @@ def test_where_any_ply_may_be_played_anyhow_all_positions_are_in_the_book_once(n
         for state in level.values():
             for move in game.legal_actions(state):
                 child = step(game, state, move)
-                if not bool(game.over(child)):
+                if not looks(game, child)[1]:
                     after[name_of(child)] = child
         level = after
     assert len(made(name, "lookahead:1", plies, plies)) == len(images)
+
+
+observe = jax.jit(lambda game, state: game.observe(state), static_argnums=0)
 
 
 def one_image(game: Game, state: State) -> bytes:
     """The least of the boards that are images of each other."""
     if type(game).symmetries is Game.symmetries:
         return name_of(state)
-    observation = np.asarray(game.observe(state))
+    observation = np.asarray(observe(game, state))
     ways = [observation, observation[:, ::-1]]
     if game.name != "connect_four":
         ways += [image.transpose(1, 0, 2) for image in ways]

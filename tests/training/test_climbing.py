@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import jax
 import pytest
 
 from beamzero.arena.climb import climb, ladder
@@ -32,7 +31,7 @@ WHEN = [3, 6, 8]
 def whole(tmp_path_factory) -> Path:
     """A run that climbed and was never stopped."""
     folder = tmp_path_factory.mktemp("climbing") / "run"
-    run_toy(folder, **CLIMBING, **LADDER)
+    run_toy(folder, **CLIMBING, **LADDER, pictures=True)
     return folder
 
 
@@ -58,7 +57,7 @@ def test_what_it_says_is_how_far_the_agent_of_that_iteration_climbs(whole):
 
 @pytest.mark.parametrize("algorithm", TOYS)
 def test_climbing_changes_nothing_that_is_learned(algorithm, tmp_path):
-    given = {**CLIMBING, "algorithm": algorithm, "iterations": 3}
+    given = {**CLIMBING, "algorithm": algorithm, "iterations": 3, "pictures": True}
     run_toy(tmp_path / "with", **given, **LADDER)
     run_toy(tmp_path / "without", **given)
     assert list(climbs(tmp_path / "with")) == [3] and not climbs(tmp_path / "without")
@@ -100,10 +99,11 @@ class CountsByIteration(Report):
 
 
 def test_nothing_compiles_after_the_first_climb(tmp_path):
-    jax.clear_caches()
+    # Sizes and rungs that no other test has, so that they have something to compile.
+    changes = {**CLIMBING, "iterations": 6, "games": 7, "rate_sims": 3, **LADDER, "climb_every": 2, "climb_depth": 4}
     with CompilationCount() as compiled:
         report = CountsByIteration(lambda: compiled.number)
-        run_toy(tmp_path / "run", report, **{**CLIMBING, "rate_sims": 3}, **{**LADDER, "climb_every": 2})
+        run_toy(tmp_path / "run", report, **changes)
     new = [after - before for before, after in zip(report.counts, report.counts[1:])]
     assert new[0] > 0 and new[2 - 1] > 0, "the first iteration and the first climb"
     assert not any(new[2:]), new

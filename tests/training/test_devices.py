@@ -1,6 +1,6 @@
 """Several devices in one process: each does pieces of its own, with the bits of one device; nets are fitted by all.
 
-A process has as many devices as its first program finds, so that these tests run in processes of their own.
+A process has as many devices as its first program finds, so that what several do is done in a process of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -16,49 +18,52 @@ import pytest
 
 from beamzero.games import make_game
 from beamzero.training.config import settle
+from tests.conftest import relaxed_promotion
+from tests.training import several_devices
 from tests.training.toy import GAME, ROOT, settings
 
 
-def in_process(count: int, what: str, *arguments: str) -> str:
-    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}"
+@pytest.fixture(scope="module")
+def found(tmp_path_factory) -> list[tuple[Any, list[dict[str, Any]]]]:
+    """The arrays and the facts that come of one device, which this process has, and of three."""
+    file = tmp_path_factory.mktemp("devices") / "three.npz"
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=3"
     done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", "tests/training/several_devices.py", what, *arguments],
-        cwd=ROOT, text=True, capture_output=True, env={**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": str(ROOT)},
+        [sys.executable, "-W", "error::UserWarning", "-m", "several_devices", str(file)],
+        cwd=Path(__file__).parent, text=True, capture_output=True,
+        env={**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    with relaxed_promotion():  # as the other process has it
+        one = several_devices.everything()
+    return [one, (np.load(file), json.loads(done.stdout))]
 
 
-@pytest.mark.parametrize("kind", ["probs", "alphazero"])
-def test_pieces_have_the_bits_of_one_device_and_nothing_compiles_again(kind, tmp_path):
-    runs = []
-    for count in (1, 4):
-        file = tmp_path / f"{count}.npz"
-        in_process(count, "iterate", kind, str(file))
-        runs.append(np.load(file))
-    one, four = runs
-    assert one["devices"] == 1 and four["devices"] == 4
-    assert four["compiled"] == 0
-    assert one.files == four.files and any(name.startswith("piece") for name in one.files)
-    for name in one.files:
-        if name.startswith("piece"):
-            assert one[name].tobytes() == four[name].tobytes(), name
-        elif name.startswith("state"):  # sums of gradients are rounded in another order
-            np.testing.assert_allclose(one[name], four[name], atol=2e-3, err_msg=name)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", several_devices.CHANGES)
+def test_pieces_have_the_bits_of_one_device_and_nothing_compiles_again(kind, found):
+    (one, _), (three, _) = found
+    assert one["devices"] == 1 and three["devices"] == 3
+    assert three[f"{kind} compiled"] == 0
+    names = [name for name in one if name.startswith(f"{kind} ")]
+    assert sorted(one) == sorted(three) and any(name.startswith(f"{kind} piece") for name in names)
+    for name in names:
+        if name.startswith(f"{kind} piece"):
+            assert one[name].tobytes() == three[name].tobytes(), name
+        elif name.startswith(f"{kind} state"):  # sums of gradients are rounded in another order
+            np.testing.assert_allclose(one[name], three[name], atol=2e-3, err_msg=name)
 
 
-def test_a_minibatch_is_shared_out_and_its_gradients_are_summed():
-    found = [json.loads(in_process(count, "fit")) for count in (1, 3, 4)]
-    for norm in ("layer", "batch"):
-        one, three, four = (each[norm] for each in found)
-        assert (one["devices"], three["devices"], four["devices"]) == (1, 3, 4)
-        assert four["all_reduce"] and not one["all_reduce"]
-        assert not three["all_reduce"], "16 rows cannot be cut in three: all devices do the same"
-        for other in (three, four):
-            assert other["placed"] == [1], "what comes of it lies on one device"
-            assert other["loss"] == pytest.approx(one["loss"], rel=1e-5)
-            # A bias before a batch norm has no gradient but rounding, of which Adam makes a step.
-            assert norm == "batch" or other["weights"] == pytest.approx(one["weights"], rel=1e-3)
+@pytest.mark.slow
+def test_a_minibatch_is_shared_out_and_its_gradients_are_summed(found):
+    (_, fits), (_, others) = found
+    for (norm, batch), one, three in zip(several_devices.FITS, fits, others, strict=True):
+        assert three["all_reduce"] == (batch == 18), "16 rows cannot be cut in three: all devices do the same"
+        assert not one["all_reduce"]
+        assert three["placed"] == [1], "what comes of it lies on one device"
+        assert three["loss"] == pytest.approx(one["loss"], rel=1e-5)
+        # A bias before a batch norm has no gradient but rounding, of which Adam makes a step.
+        assert norm == "batch" or three["weights"] == pytest.approx(one["weights"], rel=1e-3)
 
 
 def test_a_run_of_several_devices_is_cut_for_them(monkeypatch):

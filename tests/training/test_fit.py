@@ -102,6 +102,9 @@ def states():
     return remember(96, games).states
 
 
+moves_of, legal_in, observe = (jax.jit(jax.vmap(rule)) for rule in (GAME.moves, GAME.legal, GAME.observe))
+
+
 @jax.jit
 def listed(states):
     """bool [N, K]: the slots of `GAME.moves` that hold a move."""
@@ -154,7 +157,7 @@ def test_the_losses_are_mean_squares_over_what_counts(states):
     rows = ValueRows(states, jnp.array(outcome))
     loss, _ = jax.jit(ValueLoss(VALUE, False))(weights[0], rows, real, jax.random.key(0))
     assert float(loss) == pytest.approx(plain, rel=1e-5)
-    legal = np.asarray(jax.vmap(GAME.legal)(states))
+    legal = np.asarray(legal_in(states))
     values = outcome[:, None] * np.linspace(0.1, 1, 9, dtype=np.float32)[None]
     errors = (np.asarray(jax.jit(SCORES)(weights[1], states)) - values) ** 2
     plain = errors[:50][legal[:50]].mean()
@@ -165,7 +168,7 @@ def test_the_losses_are_mean_squares_over_what_counts(states):
     assert float(nothing) == 0
 
 
-@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize("symmetry", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_rows_past_the_count_have_no_influence(states, symmetry):
     clean, spoiled = (np.where(np.arange(96) < 70, np.float32(0.5), np.float32(rest)) for rest in (0, np.nan))
     other = jax.tree.map(lambda x: np.concatenate([x[:70], x[:26]]), states)
@@ -188,7 +191,7 @@ def test_rows_past_the_count_have_no_influence(states, symmetry):
 
 def test_illegal_moves_have_no_influence(states):
     """The column of a move that is valued nowhere stays as it was; what stands past the last move does not matter."""
-    moves, _ = jax.vmap(GAME.moves)(states)
+    moves, _ = moves_of(states)
     values = jnp.where(listed(states) & (moves == 4), -jnp.inf, 0.5)
     fit_on = [QRows(states, moves, jnp.where(listed(states), values, fill)) for fill in (-jnp.inf, jnp.inf, jnp.nan)]
     first = new_learner(weights_of(SCORES))
@@ -235,7 +238,7 @@ def rows(states):
 def plain_losses(net, weights, rows):
     """Squared error of the value and cross entropy of the policy of each row, one move at a time."""
     value, logits = jax.device_get(jax.jit(net)(weights, rows.states))
-    moves, counts = jax.device_get(jax.vmap(GAME.moves)(rows.states))
+    moves, counts = jax.device_get(moves_of(rows.states))
     entropies = []
     for row, (listed_here, count) in enumerate(zip(moves, counts, strict=True)):
         legal = logits[row, listed_here[:count]].astype(np.float64)
@@ -261,7 +264,7 @@ def test_the_loss_of_alphazero_is_what_its_formula_says(rows, half):
 
 def test_illegal_moves_get_no_gradient(rows):
     """Where the centre is taken, nothing is learned about it; a row that is not real teaches nothing at all."""
-    taken = np.asarray(~jax.vmap(GAME.legal)(rows.states)[:, 4])
+    taken = ~np.asarray(legal_in(rows.states))[:, 4]
     see = jax.jit(jax.grad(AlphaZeroLoss(JOINT, False), has_aux=True))
     head = jax.device_get(see(weights_of(JOINT), rows, taken, jax.random.key(0))[0]["head"])
     assert 0 < taken.sum() < 96
@@ -287,11 +290,11 @@ def test_l2_pulls_all_weights_to_0_but_leaves_running_statistics_alone(rows):
 
 def test_symmetry_turns_board_and_policy_together(rows):
     one = jax.tree.map(lambda x: x[40:41], rows)
-    moves, count = jax.device_get(jax.vmap(GAME.moves)(one.states))
+    moves, count = jax.device_get(moves_of(one.states))
     policy = np.full((1, 9), -np.inf, np.float32)
     policy[0, moves[0, : count[0]]] = one.policy[0, : count[0]]
-    boards, policies = jax.device_get(jax.vmap(GAME.symmetries)(jax.vmap(GAME.observe)(one.states), policy))
-    _, logits = jax.device_get(JOINT.on_observations(weights_of(JOINT), boards[0]))
+    boards, policies = jax.device_get(jax.jit(jax.vmap(GAME.symmetries))(observe(one.states), policy))
+    _, logits = jax.device_get(jax.jit(JOINT.on_observations)(weights_of(JOINT), boards[0]))
     legal = np.isfinite(policies[0])
     chances = np.where(legal, np.exp(logits), 0)
     chances /= chances.sum(axis=1, keepdims=True)
@@ -314,7 +317,7 @@ def test_running_statistics_become_those_of_the_data_and_only_they_move_at_rate_
             AlphaZeroLoss(NORMED, False), 96, learner, rows, jnp.int32(96), number(0), number(0), jax.random.key(i)
         )
     layer, norm = jax.device_get((first.weights["dense_0"], learner.weights["norm_0"]))
-    seen = np.asarray(jax.vmap(GAME.observe)(rows.states)).reshape(96, -1) @ layer["kernel"] + layer["bias"]
+    seen = np.asarray(observe(rows.states)).reshape(96, -1) @ layer["kernel"] + layer["bias"]
     np.testing.assert_allclose(norm["mean"], seen.mean(axis=0), atol=1e-5)
     np.testing.assert_allclose(norm["var"], seen.var(axis=0), atol=1e-5)
     for name, layer in first.weights.items():
@@ -370,7 +373,7 @@ def sample(loss, learner, rows, count, batches, rate=0.01, seed=0):
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_samples_teach_a_plain_rule(states, net, symmetry):
     """The value is who holds the centre; the policy takes the centre if it can, else any move."""
-    moves, counts = jax.device_get(jax.vmap(GAME.moves)(states))
+    moves, counts = jax.device_get(moves_of(states))
     slots = np.asarray(listed(states))
     policy = slots & (moves == 4)
     policy = np.where(policy.any(axis=1, keepdims=True), policy, slots / counts[:, None])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import collections
 import csv
+import dataclasses
 import json
 import re
+import shutil
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -20,7 +23,7 @@ from beamzero.training import pieces as module
 from beamzero.training import studies
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
-from beamzero.training.reproduce import reproduce
+from beamzero.training.reproduce import Finished, reproduce
 from beamzero.training.studies import STUDIES, make_study
 from beamzero.training.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
 
@@ -51,31 +54,45 @@ def trained(monkeypatch):
     return counts
 
 
-def test_a_study_that_is_shared_or_stopped_gives_the_numbers_of_one_that_is_not(tmp_path, trained, monkeypatch):
-    whole = reproduce(small_study(1), tmp_path / "whole", lambda *told: None, SMALL)
-    assert whole.complete and len(whole.results) == 2
-    trained.clear()
-    shared = reproduce(small_study(1), tmp_path / "shared", lambda *told: None, SMALL, workers=2)
-    assert not trained, "others did it"
-    for one, other in zip(whole.results, shared.results, strict=True):
-        assert (one.points, one.mean_turns, one.trials) == (other.points, other.mean_turns, other.trials)
+def tell(*told) -> None:
+    """Report nothing."""
 
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> tuple[Path, Finished]:
+    """A study that was done in one go, with its folder."""
+    folder = tmp_path_factory.mktemp("studies") / "whole"
+    found = reproduce(small_study(1), folder, tell, SMALL)
+    assert found.complete and len(found.results) == 2
+    return folder, found
+
+
+def numbers(found: Finished) -> list[tuple]:
+    return [(one.points, one.mean_turns, one.trials) for one in found.results]
+
+
+def test_a_study_that_is_stopped_gives_the_numbers_of_one_that_is_not(whole, tmp_path, trained, monkeypatch):
     clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
     with monkeypatch.context() as patch:
         for place in ("pieces", "reproduce"):
             patch.setattr(f"beamzero.training.{place}.now", lambda: next(clock, 1e9))
-        part = reproduce(small_study(1), tmp_path / "part", lambda *told: None, SMALL, minutes=1)
+        part = reproduce(small_study(1), tmp_path / "part", tell, SMALL, minutes=1)
     assert not part.complete and len(part.results) < 2
-    rest = reproduce(small_study(1), tmp_path / "part", lambda *told: None, SMALL)
-    assert rest.complete
-    for one, other in zip(whole.results, rest.results, strict=True):
-        assert (one.points, one.mean_turns, one.trials) == (other.points, other.mean_turns, other.trials)
+    rest = reproduce(small_study(1), tmp_path / "part", tell, SMALL)
+    assert rest.complete and numbers(rest) == numbers(whole[1])
     assert set(trained.values()) <= {1, 2} and len(trained) == 2
     trained.clear()
-    again = reproduce(small_study(1), tmp_path / "part", lambda *told: None, SMALL, minutes=1e-9)
+    again = reproduce(small_study(1), tmp_path / "part", tell, SMALL, minutes=1e-9)
     assert again == rest and not trained, "nothing is done twice, and what is there is shown however short the time is"
-    more = reproduce(small_study(2), tmp_path / "part", lambda *told: None, SMALL)
+    more = reproduce(small_study(2), tmp_path / "part", tell, SMALL)
     assert len(more.results) == 4 and set(trained) == {"E_2-seed_1", "E_4-seed_1"}
+
+
+@pytest.mark.slow
+def test_a_study_that_is_shared_gives_the_numbers_of_one_that_is_not(whole, tmp_path, trained):
+    shared = reproduce(small_study(1), tmp_path / "shared", tell, SMALL, workers=2)
+    assert not trained, "others did it"
+    assert shared.complete and numbers(shared) == numbers(whole[1])
 
 
 def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
@@ -90,7 +107,7 @@ def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
         reproduce(small_study(1), tmp_path / "study", interrupt, SMALL)
     before = read_metrics(tmp_path / "study" / "E_2-seed_0")
     assert [record["iteration"] for record in before] == [1]
-    done = reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
+    done = reproduce(small_study(1), tmp_path / "study", tell, SMALL)
     after = read_metrics(tmp_path / "study" / "E_2-seed_0")
     assert done.complete and after[0] == before[0] and [record["iteration"] for record in after] == [1, 2]
 
@@ -131,6 +148,9 @@ def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypat
 )
 def test_what_cannot_be_reproduced_gets_one_line_and_writes_nothing(words, why, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    # All of its pieces are looked at, and there are fewer of them here.
+    few = dataclasses.replace(small_study(1), name="probs-fig1")
+    monkeypatch.setitem(STUDIES, "probs-fig1", (lambda seeds: few, 1))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     (tmp_path / "other").mkdir()
@@ -145,14 +165,16 @@ def test_what_cannot_be_reproduced_gets_one_line_and_writes_nothing(words, why, 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_piece_of_a_study_is_a_run_that_can_be(name):
-    study = make_study(name)
+    study, nets = make_study(name), set()
     assert len({piece.name for piece in study.pieces}) == len(study.pieces)
     for piece in study.pieces:
         recipe = find_recipe(piece.recipe)
         settings = make_settings(recipe, piece.changes)
         assert settings.rate_every and settings.iterations == {**recipe.settings, **piece.changes}["iterations"]
         assert re.fullmatch(r"[\w.-]+", piece.name), "any file system takes it"
-        if piece.seed == 0:
+        chosen = tuple(value for key, value in dataclasses.asdict(settings).items() if key.endswith("net"))
+        if (recipe.game, recipe.algorithm, chosen) not in nets:
+            nets.add((recipe.game, recipe.algorithm, chosen))
             algorithm = ALGORITHMS[recipe.algorithm].algorithm(make_game(recipe.game), settings)
             jax.eval_shape(algorithm.init, jax.random.key(0))
     assert all(any(panel.shows(piece) for piece in study.pieces) for panel in study.panels)
@@ -175,14 +197,15 @@ def test_the_spread_of_a_mean_is_students():
     assert mean_spread(numbers[:1])[0] == 0
 
 
-def test_damaged_files_of_a_study_are_named(tmp_path):
-    reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
-    run = tmp_path / "study" / "E_2-seed_0"
+def test_damaged_files_of_a_study_are_named(whole, tmp_path):
+    folder = tmp_path / "study"
+    shutil.copytree(whole[0], folder)
+    run = folder / "E_2-seed_0"
     kept = (run / "metrics.jsonl").read_bytes()
     (run / "metrics.jsonl").unlink()
     with pytest.raises(BadInput, match="E_2-seed_0 is damaged, it has no metrics: remove it"):
-        reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
+        reproduce(small_study(1), folder, tell, SMALL)
     (run / "metrics.jsonl").write_bytes(kept)
     (run / "trials.json").write_text("{")
     with pytest.raises(BadInput, match=r"trials\.json is damaged: remove it"):
-        reproduce(small_study(1), tmp_path / "study", lambda *told: None, SMALL)
+        reproduce(small_study(1), folder, tell, SMALL)

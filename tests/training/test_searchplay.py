@@ -35,9 +35,10 @@ def lane(game, **changes):
     return dataclasses.replace(plan, **changes)
 
 
+@functools.cache
 def evaluator(game, seed=1):
     net = Net(game, make_net("mlp:width=16,depth=2"), "joint")
-    return make_joint_evaluator(net, net.init(jax.random.key(seed)))
+    return make_joint_evaluator(net, jax.jit(net.init)(jax.random.key(seed)))
 
 
 def play_lane(game, search, plan, judge, first, key, progress=lambda done: None):
@@ -60,6 +61,12 @@ def compiled(rule):
     return jax.jit(rule)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def targets(game, credit, games):
+    """What the value is to learn, in one program."""
+    return games.targets(game, credit)
+
+
 def replay(game, games, number):
     """The actions of one game, found by trying all legal moves on the host, up to where it stands now."""
     step, over = compiled(game.step), compiled(game.over)
@@ -78,7 +85,7 @@ def replay(game, games, number):
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, KALAH], ids=lambda game: game.name)
 def test_games_are_legal_and_recorded_as_they_went(game):
     games, _ = searched(game)
-    outcome = np.asarray(games.targets(game, Credit()))
+    outcome = np.asarray(targets(game, Credit(), games))
     over, score, player = (compiled(rule) for rule in (game.over, game.score, game.player))
     ends, twice, not_best = set(), 0, 0
     for number in range(GAMES):
@@ -190,26 +197,27 @@ def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scal
     """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
     plan = lane(KALAH, max_turns=6, adjudicate=share, adjudicate_scale=scale)
     games = jax.device_get(play_lane(KALAH, SEARCH, plan, evaluator(KALAH), 0, KEY)[0])
-    outcome = np.asarray(games.targets(KALAH, Credit()))
-    result, own_evaluation = np.zeros(GAMES), feature_evaluator(KALAH).value
+    outcome = np.asarray(targets(KALAH, Credit(), games))
+    result, own_evaluation = np.zeros(GAMES), jax.jit(feature_evaluator(KALAH).value)
+    player, over, score = (compiled(rule) for rule in (KALAH.player, KALAH.over, KALAH.score))
     cut = 0
     for number in range(GAMES):
         now = one(games.now, number)
-        sign = 1 - 2 * int(KALAH.player(now))
-        if KALAH.over(now):
-            result[number] = KALAH.score(now)
+        sign = 1 - 2 * int(player(now))
+        if over(now):
+            result[number] = score(now)
         else:
             cut += 1
             value = float(own_evaluation(jax.tree.map(lambda x: x[None], now))[0])
             result[number] = share * sign * np.tanh(scale * np.arctanh(value))
-        sides = 1 - 2 * np.array([int(KALAH.player(one(games.states, turn, number))) for turn in range(6)])
+        sides = 1 - 2 * np.array([int(player(one(games.states, turn, number))) for turn in range(6)])
         np.testing.assert_allclose(outcome[:, number], sides * result[number], atol=1e-6)
     assert 0 < cut < GAMES and len({round(x, 3) for x in result}) > 3, "some games were cut, with different results"
 
 
 def test_a_result_counts_for_less_the_later_it_comes():
     games, _ = play_same(games=40)
-    whole, faded = (np.asarray(games.targets(TIC_TAC_TOE, Credit(discount=share))) for share in (1.0, 0.5))
+    whole, faded = (np.asarray(targets(TIC_TAC_TOE, Credit(discount=share), games)) for share in (1.0, 0.5))
     for number in range(40):
         for turn, left in enumerate(range(games.played[:, number].sum(), 0, -1)):
             assert faded[turn, number] == whole[turn, number] * 0.5**left
@@ -223,7 +231,7 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     assert same_bits(one(whole.states, slice(6)), cut.states), "the same games, as far as they go"
     going_on = whole.played.sum(axis=0) > 6
     assert going_on.any() and not going_on.all()
-    outcome, full = (np.asarray(games.targets(TIC_TAC_TOE, Credit())) for games in (cut, whole))
+    outcome, full = (np.asarray(targets(TIC_TAC_TOE, Credit(), games)) for games in (cut, whole))
     assert (outcome[:, going_on] == 0).all() and cut.played[:, going_on].all()
     ended = np.flatnonzero(~going_on)
     played = cut.played[:, ended]
@@ -234,12 +242,12 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
 
 
 def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of_the_result():
-    games, _ = play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)
+    games = jax.device_get(play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)[0])
     plain, mixed, searched = (
-        np.asarray(games.targets(KALAH, credit))
+        np.asarray(targets(KALAH, credit, games))
         for credit in (Credit(), Credit(evaluation=0.3, search_value=0.2), Credit(search_value=1.0))
     )
-    says = feature_evaluator(KALAH).value
+    says = jax.jit(feature_evaluator(KALAH).value)
     evaluated = np.stack([np.asarray(says(jax.tree.map(lambda x: x[turn], games.states))) for turn in range(6)])
     played = np.asarray(games.played)
     np.testing.assert_allclose(mixed[played], (0.5 * plain + 0.3 * evaluated + 0.2 * searched)[played], atol=1e-6)
@@ -260,8 +268,8 @@ def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_t
     on = 20
     plan = lane(game, play_on=on, max_turns=max_turns, random_plies=3)
     games = jax.device_get(play_lane(game, SEARCH, plan, evaluator(game), 0, KEY)[0])
-    outcome = np.asarray(games.targets(game, Credit(discount=0.5)))
-    step, over, score = compiled(game.step), compiled(game.over), compiled(game.score)
+    outcome = np.asarray(targets(game, Credit(discount=0.5), games))
+    step, over, score, player = (compiled(rule) for rule in (game.step, game.over, game.score, game.player))
     results, begun, were_cut = set(), 0, 0
     for place in range(GAMES):
         for number, (first, last) in enumerate(each_game(games, place)):
@@ -284,7 +292,7 @@ def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_t
             assert result in finished or (cut and result == 0)
             results |= {result}
             for turn in range(first, last + 1):
-                side = 1 - 2 * int(game.player(one(games.states, turn, place)))
+                side = 1 - 2 * int(player(one(games.states, turn, place)))
                 assert outcome[turn, place] == side * result * 0.5 ** (last + 1 - turn)
         assert not games.played[last + 1 :, place].any(), "and then the place is empty"
         assert last >= on, "until then no place waits"
@@ -370,9 +378,9 @@ def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_rando
 def test_dice_are_rolled_in_openings_with_a_handicap():
     game = make_game("backgammon")
     plan = lane(game, games=4, max_turns=2, random_plies=6, handicap=1.0)
-    games, _ = play_lane(game, Same(), plan, zero_evaluator(game), 0, KEY)
+    games = jax.device_get(play_lane(game, Same(), plan, zero_evaluator(game), 0, KEY)[0])
     states = jax.tree.map(lambda x: x[:2].reshape(-1, *x.shape[2:]), games.states)
-    assert set(np.asarray(jax.vmap(game.player)(states)).tolist()) == {0, 1}, "never the dice"
+    assert set(np.asarray(jax.jit(jax.vmap(game.player))(states)).tolist()) == {0, 1}, "never the dice"
 
 
 def test_a_share_of_few_places_is_one_of_them_at_least():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 
 import jax
@@ -16,13 +17,20 @@ from beamzero.training.selfplay import SelfPlay, move_probabilities, self_play
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
-OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots, and passes
+OTHELLO = make_game("othello:size=4")  # fewer slots than actions, and passes
 PLAY = SelfPlay(games=24, max_turns=16, temperature=0.5, noise=0.25, sampled_moves=0)
 
 
+@functools.cache
 def evaluator(game):
     value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
-    return make_evaluator(value, value.init(jax.random.key(1)), scores, scores.init(jax.random.key(2)))
+    weights = jax.jit(value.init)(jax.random.key(1)), jax.jit(scores.init)(jax.random.key(2))
+    return make_evaluator(value, weights[0], scores, weights[1])
+
+
+@functools.cache
+def compiled(rule):
+    return jax.jit(rule)
 
 
 def one(states, *place):
@@ -37,10 +45,10 @@ def replay(game, games, number):
     """The actions of one game, found by trying all legal moves, and its last state."""
     length = int(games.length[number])
     actions = []
-    step = jax.jit(game.step)
+    step, over = compiled(game.step), compiled(game.over)
     states = [one(games.states, number, turn) for turn in range(length)]
     for before, after in itertools.pairwise(states):
-        assert not game.over(before)
+        assert not over(before)
         fits = [a for a in game.legal_actions(before) if same(step(before, jnp.int32(a)), after)]
         assert len(fits) == 1, "the next state is a successor by one legal move"
         actions += fits
@@ -54,15 +62,16 @@ def test_games_are_legal_and_their_outcomes_are_the_movers(game):
     assert games.played.shape == games.outcome.shape == (24, game.max_plies)
     assert (games.length == games.played.sum(axis=1)).all()
     ends = set()
-    step, over, score = (jax.jit(f) for f in (game.step, game.over, game.score))
+    start = jax.jit(game.init)(jax.random.key(0))
+    step, over, score, player = (compiled(f) for f in (game.step, game.over, game.score, game.player))
     for number in range(24):
         length = int(games.length[number])
         assert games.played[number, :length].all() and not games.played[number, length:].any(), "a prefix"
-        assert same(one(games.states, number, 0), game.init(jax.random.key(0)))
+        assert same(one(games.states, number, 0), start)
         _, last = replay(game, games, number)
         # The move that ended the game is not stored, but its result must be that of one that could be played.
         results = {float(score(end)) for a in game.legal_actions(last) if over(end := step(last, jnp.int32(a)))}
-        signs = np.array([1 - 2 * int(game.player(one(games.states, number, turn))) for turn in range(length)])
+        signs = np.array([1 - 2 * int(player(one(games.states, number, turn))) for turn in range(length)])
         for_first = set((games.outcome[number, :length] * signs).tolist())
         assert len(for_first) == 1 and for_first <= results
         ends |= for_first
@@ -74,6 +83,7 @@ def test_dice_are_thrown_between_the_turns_and_the_positions_before_that_are_kep
     settings = dataclasses.replace(PLAY, games=8, max_turns=250)
     games = jax.device_get(self_play(game, settings, evaluator(game), jax.random.key(0)))
     moved, thrown = (jax.jit(jax.vmap(way, (None, 0))) for way in (game.step, game.resolve))
+    player = compiled(game.player)
     seen = 0
     for number, turn in itertools.product(range(8), range(0, 60, 7)):
         before, roll, after = (one(x, number, t) for x, t in (
@@ -82,7 +92,7 @@ def test_dice_are_thrown_between_the_turns_and_the_positions_before_that_are_kep
         actions = jnp.array(game.legal_actions(before), jnp.int32)
         reached = jax.device_get(moved(before, jnp.resize(actions, game.max_moves)))
         assert any(same(roll, one(reached, i)) for i in range(len(actions)))
-        assert games.rolls.played[number, turn] == (int(game.player(roll)) == CHANCE)
+        assert games.rolls.played[number, turn] == (int(player(roll)) == CHANCE)
         if games.rolls.played[number, turn]:
             faces = jax.device_get(thrown(roll, jnp.arange(game.num_chance)))
             assert any(same(after, one(faces, i)) for i in range(game.num_chance))
@@ -130,7 +140,7 @@ def test_after_the_sampled_moves_the_best_one_is_played(game):
     judge = evaluator(game)
     settings = dataclasses.replace(PLAY, sampled_moves=3, noise=1.0)
     games = jax.device_get(self_play(game, settings, judge, jax.random.key(0)))
-    scores = np.asarray(judge.scores(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), games.states)))
+    scores = np.asarray(jax.jit(judge.scores)(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), games.states)))
     scores = scores.reshape(24, 16, game.num_actions)
     sampled_were_best = []
     for number in range(24):
@@ -184,14 +194,15 @@ def test_moves_are_drawn_by_the_law():
     """First moves of many games, against the mixture's mean: (1 - noise) softmax + noise / moves."""
     game = TIC_TAC_TOE
     net = Net(game, make_net("mlp:width=16,depth=2"), "scores")
-    weights = net.init(jax.random.key(2))
+    weights = jax.jit(net.init)(jax.random.key(2))
     weights["head"]["bias"] = jnp.linspace(-0.5, 0.5, 9)
     judge = make_evaluator(net, weights, net, weights)
     settings = dataclasses.replace(PLAY, games=4000, max_turns=2, temperature=0.3, noise=0.4)
     games = jax.device_get(self_play(game, settings, judge, jax.random.key(5)))
     squares = np.log2(games.states.stones[:, 1, 0]).astype(int)
     seen = np.bincount(squares, minlength=9) / 4000
-    scores = np.asarray(judge.scores(jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))))[0]
+    start = jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))
+    scores = np.asarray(jax.jit(judge.scores)(start))[0]
     policy = np.exp(scores / 0.3) / np.exp(scores / 0.3).sum()
     np.testing.assert_allclose(seen, 0.6 * policy + 0.4 / 9, atol=0.03)
     assert np.abs(policy - 1 / 9).max() > 0.1, "the policy is far enough from even to be told apart"

@@ -18,7 +18,7 @@ from beamzero.training.selfplay import SelfPlay, self_play
 from beamzero.training.targets import cut_searches, gather, mix_in_q, search_some
 
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
-OTHELLO = make_game("othello:size=6")  # 37 actions in 20 slots
+OTHELLO = make_game("othello:size=4")  # fewer slots than actions
 
 
 SEARCH = BeamSearch(6, depth=2)
@@ -27,7 +27,8 @@ SEARCH = BeamSearch(6, depth=2)
 @functools.cache
 def evaluator(game):
     value, scores = (Net(game, make_net("mlp:width=16,depth=2"), head) for head in ("value", "scores"))
-    return make_evaluator(value, value.init(jax.random.key(1)), scores, scores.init(jax.random.key(2)))
+    weights = jax.jit(value.init)(jax.random.key(1)), jax.jit(scores.init)(jax.random.key(2))
+    return make_evaluator(value, weights[0], scores, weights[1])
 
 
 @functools.cache
@@ -58,7 +59,7 @@ def test_every_real_row_is_searched_and_nothing_else(game, batch):
     memory = memory_of(game)
     count = int(memory.size)
     assert 20 < count <= 90 and (batch == 1 or count % batch), "the last batch has rows to spare"
-    assert count < 90 or game == OTHELLO, "and so has the memory"
+    assert count < 90, "and so has the memory"
     told: list[int] = []
     rows, evaluations = search_all(game, SEARCH, SEARCH.expand, batch, memory, told.append)
     rows, states = jax.device_get((rows, memory.states))
@@ -100,12 +101,12 @@ def test_a_share_of_what_v_learns_is_what_q_says_of_the_best_move(game):
     count = int(memory.size)
     assert 20 < count < 150
     mixed = np.asarray(mix_in_q(game, evaluator(game), memory, jnp.float32(0.25)))
-    scores = np.asarray(evaluator(game).scores(memory.states))
-    legal = np.asarray(jax.vmap(game.legal)(memory.states))
+    look = jax.jit(lambda judge, states: (judge.scores(states), jax.vmap(game.legal)(states)))
+    scores, legal = jax.device_get(look(evaluator(game), memory.states))
     outcome = np.asarray(memory.outcome)
     rolls = np.zeros(150, bool)
     if game.num_chance:
-        rolls |= np.asarray(jax.vmap(functools.partial(chance_is_next, game))(memory.states))
+        rolls |= np.asarray(jax.jit(jax.vmap(functools.partial(chance_is_next, game)))(memory.states))
     for row in range(count):
         best = np.clip(np.max(scores[row][legal[row]], initial=-1), -1, 1)
         expected = outcome[row] if rolls[row] else 0.75 * outcome[row] + 0.25 * best

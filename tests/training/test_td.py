@@ -30,6 +30,19 @@ def algorithm() -> TD:
     return TD(BACKGAMMON, SMALL)
 
 
+@jax.jit
+def is_over(states) -> jax.Array:
+    """bool [T, G], of states [T, G]."""
+    return jax.vmap(jax.vmap(BACKGAMMON.over))(states)
+
+
+@jax.jit
+def values_of_moves(evaluator, states) -> tuple[jax.Array, jax.Array]:
+    """What the moves of some states lead to, [N, K], and which of them there are."""
+    moves, _, listed = listed_moves(BACKGAMMON, states)
+    return value_children(BACKGAMMON, evaluator, states, moves, listed).value, listed
+
+
 @functools.cache
 def games() -> Played:
     one = algorithm()
@@ -39,12 +52,11 @@ def games() -> Played:
 
 def plain_targets(seen: Played, trace: float) -> np.ndarray:
     """What each position is to learn, for side 0, by a loop over one game after the other."""
-    wanted = np.zeros(seen.value.shape)
+    wanted, over = np.zeros(seen.value.shape), np.asarray(is_over(seen.states))
     for game in range(seen.value.shape[1]):
         length = int(seen.played[:, game].sum())
         for turn in reversed(range(length)):
-            state = jax.tree.map(lambda x, turn=turn, game=game: x[turn, game], seen.states)
-            if bool(BACKGAMMON.over(state)) or turn == length - 1:
+            if over[turn, game] or turn == length - 1:
                 wanted[turn, game] = seen.value[turn, game]
             elif seen.random[turn + 1, game]:
                 wanted[turn, game] = seen.best[turn + 1, game]
@@ -58,7 +70,7 @@ def plain_targets(seen: Played, trace: float) -> np.ndarray:
 def test_positions_learn_what_a_plain_loop_says(trace):
     seen = games()
     rows, count = learned_from(BACKGAMMON, seen, jnp.float32(trace))
-    wanted, over = plain_targets(seen, trace), np.asarray(jax.vmap(jax.vmap(BACKGAMMON.over))(seen.states))
+    wanted, over = plain_targets(seen, trace), np.asarray(is_over(seen.states))
     sides = 1 - 2 * np.asarray(seen.states.side, np.float64)
     learns = np.asarray(seen.played) & ~over
     assert int(count) == learns.sum() > 500
@@ -71,16 +83,16 @@ def test_games_are_played_by_the_rules_and_the_best_move_is_chosen_where_none_is
     assert 0.2 < seen.random[seen.played].mean() < 0.4
     assert (seen.value[seen.played & ~seen.random] == seen.best[seen.played & ~seen.random]).all()
     # After a move chance decides, or the same side goes on, or the game is over.
-    for turn, game in [(0, 0), (1, 3), (7, 5), (20, 9)]:
-        before, after = (jax.tree.map(lambda x, t=t, game=game: x[t, game], seen.states) for t in (turn, turn + 1))
-        if int(BACKGAMMON.player(before)) != CHANCE:
-            moves, _, listed = listed_moves(BACKGAMMON, jax.tree.map(lambda x: jnp.asarray(x)[None], before))
-            values = value_children(
-                BACKGAMMON, evaluator, jax.tree.map(lambda x: jnp.asarray(x)[None], before), moves, listed
-            ).value[0]
-            own = np.where(listed[0], np.asarray(values) * (1 - 2 * int(before.side)), -np.inf)
-            assert seen.best[turn + 1, game] * (1 - 2 * int(before.side)) == pytest.approx(own.max(), abs=1e-5)
-        assert int(after.ply) == int(before.ply) + 1
+    turns, places = np.array([(0, 0), (1, 3), (7, 5), (20, 9)]).T
+    before, after = (jax.tree.map(lambda x, t=t: x[t, places], seen.states) for t in (turns, turns + 1))
+    values, listed = jax.device_get(values_of_moves(evaluator, before))
+    moved = jax.device_get(jax.jit(jax.vmap(BACKGAMMON.player))(before)) != CHANCE
+    assert moved.sum() > 1
+    for row in np.flatnonzero(moved):
+        sign = 1 - 2 * int(before.side[row])
+        own = np.where(listed[row], values[row] * sign, -np.inf)
+        assert seen.best[turns[row] + 1, places[row]] * sign == pytest.approx(own.max(), abs=1e-5)
+    assert (after.ply == before.ply + 1).all()
 
 
 def test_an_iteration_is_the_same_for_the_same_key_and_the_loss_falls_on_what_it_saw():
@@ -97,6 +109,7 @@ def test_an_iteration_is_the_same_for_the_same_key_and_the_loss_falls_on_what_it
     assert ALGORITHMS["td"].algorithm is TD
 
 
+@pytest.mark.slow
 def test_a_few_games_teach_it_to_beat_random_play():
     """Some 800 games teach what bearing off and running home is."""
     one = TD(
@@ -123,8 +136,10 @@ def test_the_search_and_the_look_agree_at_the_end_of_a_turn():
     evaluator = make_value_evaluator(net, net.init(jax.random.key(4)))
     texts = ("-b----E-C---eE---c-e----B-:0:0:1:5*1", "-b----E-C---eE---c-e----B-:0:0:-1:3*1")
     states = jax.tree.map(lambda *rows: jnp.stack(rows), *map(BACKGAMMON.read_position, texts))
-    looked = BestChild()(BACKGAMMON, evaluator, states, jax.random.key(0))
-    searched = Expectiminimax(1, every_move=True)(BACKGAMMON, evaluator, states, jax.random.key(0))
+    looked, searched = (
+        jax.jit(search, static_argnums=0)(BACKGAMMON, evaluator, states, jax.random.key(0))
+        for search in (BestChild(), Expectiminimax(1, every_move=True))
+    )
     assert np.asarray(looked.values) == pytest.approx(np.asarray(searched.values), abs=1e-5)
 
 
