@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import collections
-import functools
 import random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
 from beamzero.games import Game, State
+from tests.games.play import replayed
 
 
 class KalahByHand:
@@ -188,7 +188,8 @@ def play_by_hand(start: KalahByHand | TogyzkumalakByHand, number: int, longest: 
             ply += 1
         record.positions[ply:, row] = game.position()
         record.over[ply:, row], record.score[ply:, row] = True, game.score()
-    return record
+    running = np.flatnonzero(~record.over.all(axis=1))
+    return jax.tree.map(lambda x: x[: running[-1] + 2], record)
 
 
 def count_lines(game: KalahByHand | TogyzkumalakByHand, depth: int) -> list[int]:
@@ -223,14 +224,7 @@ class Followed(NamedTuple):
 
 
 def follow(game: Game, record: Record) -> Followed:
-    return jax.device_get(_follow(game, record.actions))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _follow(game: Game, actions: Any) -> Followed:
-    def ply(states: State, actions: Any) -> tuple[State, Followed]:
-        answers = (jax.vmap(ask)(states) for ask in (game.player, game.legal, game.over, game.score))
-        return jax.vmap(game.step)(states, actions), Followed(states, *answers)
-
-    first = jax.vmap(game.init)(jax.random.split(jax.random.key(0), actions.shape[1]))
-    return jax.lax.scan(ply, first, actions)[1]
+    first = jax.device_get(game.init(jax.random.key(0)))
+    rows = jax.tree.map(lambda x: np.broadcast_to(x, (record.actions.shape[1], *np.shape(x))), first)
+    games = replayed(game, rows, record.actions)
+    return Followed(games.states, games.facts.player, games.facts.legal, games.facts.over, games.facts.score)

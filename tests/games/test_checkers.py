@@ -9,11 +9,10 @@ import pytest
 
 from beamzero.errors import BadInput
 from beamzero.games import draughts, make_game
-from tests.games.play import at, sample_states
+from tests.games.play import ask, ask_all, at, sample_states, stack, step
 from tests.games.play import play as random_play
 
 GAME = make_game("checkers")
-STEP = jax.jit(GAME.step)
 BLACK, WHITE = 0, 1
 
 
@@ -21,7 +20,7 @@ def play(position: str, moves: str = ""):
     state = GAME.read_position(position)
     for text in moves.split():
         assert not GAME.over(state)
-        state = STEP(state, GAME.parse_action(state, text))
+        state = step(GAME, state, GAME.parse_action(state, text))
     return state
 
 
@@ -71,8 +70,8 @@ def test_the_piece_that_jumped_goes_on_and_no_other():
     state = play("B:W6,15,22,32:B1,11", "11x18")
     assert GAME.player(state) == BLACK and legal(state) == {"18x25"}
     assert GAME.show(state).endswith("18 must jump on")
-    assert np.asarray(GAME.observe(state))[..., 4].sum() == 1
-    state = STEP(state, GAME.parse_action(state, "18x25"))
+    assert ask(GAME, "observe", state)[..., 4].sum() == 1
+    state = step(GAME, state, GAME.parse_action(state, "18x25"))
     assert GAME.player(state) == WHITE and GAME.write_position(state) == "W:W6,32:B1,25"
 
 
@@ -114,7 +113,7 @@ def test_a_side_without_a_piece_loses():
 def test_plies_without_a_capture_make_a_draw():
     state = play("B:WK32:BK1:H38", "1-5")
     assert not GAME.over(state)
-    state = STEP(state, GAME.parse_action(state, "32-27"))
+    state = step(GAME, state, GAME.parse_action(state, "32-27"))
     assert GAME.over(state) and GAME.score(state) == 0
     assert GAME.outcome_reason(state) == "draw: 40 plies without a capture"
     stuck = play("W:W22,K26,29:B25:H39", "26-30")
@@ -126,9 +125,9 @@ def test_the_number_of_plies_is_a_parameter():
     game = make_game("checkers:draw_plies=3")
     state = game.init(jax.random.key(0))
     for text in ("11-15", "22-18"):
-        state = game.step(state, game.parse_action(state, text))
+        state = step(game, state, game.parse_action(state, text))
     assert not game.over(state)
-    assert game.step(state, game.parse_action(state, "15x22")).quiet == 0
+    assert step(game, state, game.parse_action(state, "15x22")).quiet == 0
     with pytest.raises(BadInput, match="1 to 1000"):
         make_game("checkers:draw_plies=0")
     with pytest.raises(BadInput, match="1 to 1000"):
@@ -160,7 +159,7 @@ def after_one_ply(states, chunk: int = 2048):
 def test_the_number_of_lines_is_the_published_one_where_jumps_in_a_row_are_one_move():
     states = jax.tree.map(lambda x: np.asarray(x)[None], GAME.init(jax.random.key(0)))
     counts, jumps_in_a_row = [], 0
-    while len(counts) < 8:
+    while len(counts) < 7:
         whole = []
         while len(states.side):
             states = after_one_ply(states)
@@ -170,7 +169,7 @@ def test_the_number_of_lines_is_the_published_one_where_jumps_in_a_row_are_one_m
             jumps_in_a_row += len(states.side)
         states = jax.tree.map(lambda *parts: np.concatenate(parts), *whole)
         counts.append(len(states.side))
-    assert counts == [7, 49, 302, 1469, 7361, 36768, 179740, 845931]
+    assert counts == [7, 49, 302, 1469, 7361, 36768, 179740]
     assert jumps_in_a_row > 0
 
 
@@ -197,14 +196,14 @@ def test_no_12_pieces_have_more_moves_than_stated():
 
 
 def test_a_net_sees_each_side_s_men_and_kings_from_the_mover_s_side():
-    states, observe = sample_states(GAME, 40), jax.jit(GAME.observe)
+    states = sample_states(GAME, 40, 1)
     for row in range(40):
         state = at(states, row)
         cells = np.array(GAME.view(state)["cells"])
         order = ["b", "B", "w", "W"]
         if GAME.player(state) == WHITE:
             cells, order = cells[::-1, ::-1], ["w", "W", "b", "B"]
-        seen = np.asarray(observe(state))
+        seen = ask(GAME, "observe", state)
         assert (seen[..., :4] == np.stack([cells == piece for piece in order], axis=-1)).all()
         assert seen[..., 5] == pytest.approx(state.quiet / 40)
         assert seen[..., 4].sum() == (state.jumper != 0)
@@ -213,16 +212,15 @@ def test_a_net_sees_each_side_s_men_and_kings_from_the_mover_s_side():
 
 def test_both_sides_play_the_same_game():
     """Turn the board and change the colours: the mover sees the same and may do the same."""
-    states, ask = sample_states(GAME, 60), jax.jit(lambda state: (GAME.observe(state), GAME.legal(state)))
-    jumps_in_a_row = 0
+    states, jumps_in_a_row = sample_states(GAME, 60, 1), 0
     for row in range(60):
         position = draughts.Position(*(int(field) for field in at(states, row)[:6]))
         black, white, kings, jumper = (draughts.word(33 - n for n in draughts.numbers(word)) for word in position[:4])
         turned = draughts.Position(white, black, kings, jumper, 1 - position.side, position.quiet)
         jumps_in_a_row += jumper != 0
         image = GAME.read_position(draughts.write_fen(turned))
-        for a, b in zip(ask(at(states, row)), ask(image), strict=True):
-            assert (np.asarray(a) == np.asarray(b)).all()
+        for question in ("observe", "legal"):
+            assert (ask(GAME, question, at(states, row)) == ask(GAME, question, image)).all()
     assert jumps_in_a_row
 
 
@@ -272,46 +270,47 @@ def attacked(pieces: dict[int, str], side: int) -> set[int]:
 
 
 def test_features_are_what_one_counts_by_hand():
-    states, features = sample_states(GAME, 200), jax.jit(GAME.features)
+    states = sample_states(GAME, 200, 1)
+    features = ask_all(GAME, "features", states).tolist()
     seen = np.zeros(7, bool)
     for row in range(200):
         state = at(states, row)
         pieces, mover = GAME._pieces(state), int(GAME.player(state))
         mine, theirs = (np.array(counted(pieces, side)) for side in (mover, 1 - mover))
         expected = [*(mine - theirs), mine[-1]]
-        assert np.asarray(features(state)).tolist() == expected
+        assert features[row] == expected
         seen |= np.array(expected) != 0
     assert seen.all()
 
 
-def told(position: str, ask, moves: str = "") -> dict[str, int]:
+def told(position: str, question: str, moves: str = "") -> dict[str, int]:
     """What the game answers of each legal move."""
     state = play(position, moves)
-    return {GAME.action_name(state, action): int(ask(state, action)) for action in GAME.legal_actions(state)}
+    return {GAME.action_name(state, a): int(ask(GAME, question, state, a)) for a in GAME.legal_actions(state)}
 
 
 def test_jumps_and_steps_that_make_a_king_are_noisy():
-    assert told("B:W32:B14,K27", GAME.noisy) == {"14-17": 0, "14-18": 0, "27-23": 0, "27-24": 0, "27-31": 0}
-    assert told("B:W32:B14,25", GAME.noisy) == {"14-17": 0, "14-18": 0, "25-29": 1, "25-30": 1}
-    assert told("W:W7,22:B14", GAME.noisy) == {"7-2": 1, "7-3": 1, "22-17": 0, "22-18": 0}
-    assert told("B:W15:B11,K1", GAME.noisy) == {"11x18": 1}
-    assert told("B:W6,15,22,32:B1,11", GAME.noisy, "11x18") == {"18x25": 1}
+    assert told("B:W32:B14,K27", "noisy") == {"14-17": 0, "14-18": 0, "27-23": 0, "27-24": 0, "27-31": 0}
+    assert told("B:W32:B14,25", "noisy") == {"14-17": 0, "14-18": 0, "25-29": 1, "25-30": 1}
+    assert told("W:W7,22:B14", "noisy") == {"7-2": 1, "7-3": 1, "22-17": 0, "22-18": 0}
+    assert told("B:W15:B11,K1", "noisy") == {"11x18": 1}
+    assert told("B:W6,15,22,32:B1,11", "noisy", "11x18") == {"18x25": 1}
 
 
 def test_who_can_jump_must_answer():
-    assert not GAME.must_answer(play("B:W32:B14,25"))
-    assert GAME.must_answer(play("B:W15:B11,K1"))
-    assert not GAME.must_answer(play("B:W15,18:B11")), "that the other side could jump next is no duty"
+    assert not ask(GAME, "must_answer", play("B:W32:B14,25"))
+    assert ask(GAME, "must_answer", play("B:W15:B11,K1"))
+    assert not ask(GAME, "must_answer", play("B:W15,18:B11")), "that the other side could jump next is no duty"
     after = play("B:W6,15,22,32:B1,11", "11x18")
-    assert after.jumper and GAME.must_answer(after)
+    assert after.jumper and ask(GAME, "must_answer", after)
 
 
 def test_moves_that_make_a_king_come_first_and_those_from_the_home_row_last():
-    order = told("B:W13:B1,9,21,26,K12", GAME.order)
+    order = told("B:W13:B1,9,21,26,K12", "order")
     starts = {value: {name.split("-")[0] for name in order if order[name] == value} for value in order.values()}
     assert [starts[value] for value in sorted(starts)] == [{"1"}, {"9"}, {"12"}, {"21"}, {"26"}]
-    assert sorted(told("W:B20:W32,24,12,7,K21", GAME.order).values()) == sorted(order.values()), "so it is for White"
-    jumps = told("B:W14,26:B9,22", GAME.order)
+    assert sorted(told("W:B20:W32,24,12,7,K21", "order").values()) == sorted(order.values()), "so it is for White"
+    jumps = told("B:W14,26:B9,22", "order")
     assert jumps["22x31"] > jumps["9x18"]
 
 
@@ -322,12 +321,12 @@ def test_a_key_tells_pieces_kings_sides_and_jumpers_apart():
         for white in ("30", "K30", "31", "30,31")
         for black in ("7", "K7", "8")
     ]
-    keys = {tuple(np.asarray(GAME.hash(GAME.read_position(text))).tolist()) for text in positions}
-    assert len(keys) == len(positions)
+    keys = ask_all(GAME, "hash", stack(map(GAME.read_position, positions)))
+    assert len(np.unique(keys, axis=0)) == len(positions)
     jumping = play("B:W6,15,22,32:B1,11", "11x18")
     free = GAME.read_position(GAME.write_position(jumping).split(":J")[0])
     assert jumping.jumper and not free.jumper
-    assert (np.asarray(GAME.hash(jumping)) != np.asarray(GAME.hash(free))).any()
+    assert (ask(GAME, "hash", jumping) != ask(GAME, "hash", free)).any()
 
 
 @pytest.mark.parametrize(
@@ -338,7 +337,7 @@ def test_plies_without_a_capture_are_in_the_key_where_a_search_of_64_plies_can_r
     draw_plies, one, other, same
 ):
     game = make_game("checkers", draw_plies=draw_plies)
-    keys = [np.asarray(game.hash(game.read_position(f"B:WK30:BK7:H{quiet}"))) for quiet in (one, other)]
+    keys = [ask(game, "hash", game.read_position(f"B:WK30:BK7:H{quiet}")) for quiet in (one, other)]
     assert (keys[0] == keys[1]).all() == same
 
 
@@ -374,7 +373,7 @@ def test_the_view_has_black_at_the_bottom_and_names_the_squares():
 
 
 def test_a_position_reads_back_from_its_text():
-    states = sample_states(GAME, 60)
+    states = sample_states(GAME, 60, 1)
     for row in range(60):
         state = at(states, row)
         again = GAME.read_position(f" {GAME.write_position(state).lower()}.\n")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from beamzero.games import make_game
-from tests.games.play import at, sample_states
+from tests.games.play import ask, at, sample_states, step
 
 SPECS = ["tic_tac_toe", "connect_four", "connect_four:rows=9,columns=4"]
 
@@ -17,25 +17,25 @@ def play(name: str, moves: str):
     game = make_game(name)
     state = game.init(jax.random.key(0))
     for text in moves.split():
-        state = game.step(state, game.parse_action(state, text))
+        state = step(game, state, game.parse_action(state, text))
     return game, state
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_net_sees_the_mover_s_stones_and_then_the_other_side_s(spec):
     game = make_game(spec)
-    states = sample_states(game, 20)
+    states = sample_states(game, 20, 1)
     for row in range(20):
         state = at(states, row)
         cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
         expected = np.stack([cells == 1 + mover, cells == 2 - mover], axis=-1)
-        assert (np.asarray(game.observe(state)) == expected).all()
+        assert (ask(game, "observe", state) == expected).all()
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_drawing_and_the_view_are_one_board(spec):
     game = make_game(spec)
-    states = sample_states(game, 5)
+    states = sample_states(game, 5, 1)
     for row in range(5):
         view = game.view(at(states, row))
         *drawn, letters = game.show(at(states, row)).splitlines()

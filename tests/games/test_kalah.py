@@ -13,20 +13,19 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game, sowing
 from beamzero.games.kalah import Kalah, KalahState
 from beamzero.search.perft import perft
-from tests.games.play import at
+from tests.games.play import ask, ask_all, at, play, step
 from tests.games.sowing_by_hand import KalahByHand, count_lines, follow, play_by_hand
 
-VARIANTS = [(6, 6, False), (6, 4, False), (6, 4, True), (4, 5, True), (3, 2, False), (2, 12, True), (1, 5, False)]
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+VARIANTS = [
+    (6, 6, False), slow(6, 4, False), (6, 4, True), slow(4, 5, True), (3, 2, False), slow(2, 12, True), (1, 5, False)
+]  # fmt: skip
 LONGEST = 200
 
 
 def position(own: list[int], other: list[int], stores: tuple[int, int] = (0, 0), side: int = 0) -> KalahState:
     """A state by the mover's houses, the other side's, and their stores."""
-    return KalahState(jnp.asarray(np.array([[*own, stores[0]], [*other, stores[1]]], np.uint8)), jnp.uint8(side))
-
-
-step = jax.jit(Kalah.step, static_argnums=0)
-observe = jax.jit(Kalah.observe, static_argnums=0)
+    return KalahState(np.array([[*own, stores[0]], [*other, stores[1]]], np.uint8), np.uint8(side))
 
 
 def move(state: KalahState, house: int, **options) -> tuple[list[int], list[int], list[int], bool]:
@@ -44,19 +43,18 @@ def move(state: KalahState, house: int, **options) -> tuple[list[int], list[int]
 @pytest.mark.parametrize("places", [3, 13, 18, 21])
 def test_sowing_at_once_is_sowing_stone_by_stone(places):
     first, stones = (x.reshape(-1) for x in np.meshgrid(np.arange(places), np.arange(1, 241), indexing="ij"))
-    gains, last = jax.vmap(functools.partial(sowing.sow, places=places))(
-        stones.astype(np.uint8), first.astype(np.uint8)
-    )
+    sow = jax.jit(jax.vmap(functools.partial(sowing.sow, places=places)))
+    gains, last = jax.device_get(sow(stones.astype(np.uint8), first.astype(np.uint8)))
     for i in range(len(first)):
         fell = [(first[i] + stone) % places for stone in range(stones[i])]
-        assert (np.asarray(gains)[i] == np.bincount(fell, minlength=places)).all()
-        assert np.asarray(last)[i] == fell[-1]
+        assert (gains[i] == np.bincount(fell, minlength=places)).all()
+        assert last[i] == fell[-1]
 
 
 @pytest.mark.parametrize(("houses", "seeds", "empty_capture"), VARIANTS)
 def test_random_games_go_as_they_go_by_hand(houses, seeds, empty_capture):
     game, by_hand = Kalah(houses, seeds, empty_capture), KalahByHand(houses, seeds, empty_capture)
-    record = play_by_hand(by_hand, 1500 if houses == 6 else 400, LONGEST)
+    record = play_by_hand(by_hand, 300 if houses == 6 else 100, LONGEST)
     ours = follow(game, record)
     first_side_first = ours.states.side[..., None, None] == 0
     pits = np.where(first_side_first, ours.states.pits, ours.states.pits[..., ::-1, :]).astype(int)
@@ -101,15 +99,15 @@ def test_a_whole_lap_ends_in_the_house_it_came_from_and_takes():
 @pytest.mark.parametrize("side", [0, 1])
 def test_the_last_seed_in_the_store_moves_again_unless_the_game_is_over(side):
     game = Kalah(houses=3, seeds=2)
-    after = game.step(position([0, 2, 1], [1, 1, 1], (1, 5), side), jnp.int32(2))
+    after = step(game, position([0, 2, 1], [1, 1, 1], (1, 5), side), 2)
     assert int(game.player(after)) == side and not bool(game.over(after))
-    after = game.step(position([0, 0, 1], [1, 1, 1], (4, 4), side), jnp.int32(2))
+    after = step(game, position([0, 0, 1], [1, 1, 1], (4, 4), side), 2)
     assert bool(game.over(after)) and float(game.score(after)) == (-1, 1)[side]
 
 
 def test_the_game_ends_when_the_other_side_has_nothing_left_too():
     game = Kalah(houses=3, seeds=2)
-    after = game.step(position([1, 0, 3], [0, 1, 0], (4, 3)), jnp.int32(0))
+    after = step(game, position([1, 0, 3], [0, 1, 0], (4, 3)), 0)
     assert bool(game.over(after)) and np.asarray(after.pits)[1].tolist() == [0, 0, 3, 6]
     assert float(game.score(after)) == 1, "9 of 12: what lies in its houses counts"
 
@@ -219,8 +217,8 @@ def test_every_move_loses_weight_so_that_max_plies_bounds_every_game(houses):
     """Of any position at all, with piles up to all 240 seeds, as the proof has it."""
     game = Kalah(houses=houses, seeds=12)
     draw = np.random.default_rng(0)
-    shares = draw.dirichlet([0.1] * (2 * houses + 2), 30_000)
-    pits = np.floor(shares * draw.integers(2, 241, (30_000, 1))).astype(np.uint8).reshape(-1, 2, houses + 1)
+    shares = draw.dirichlet([0.1] * (2 * houses + 2), 10_000)
+    pits = np.floor(shares * draw.integers(2, 241, (10_000, 1))).astype(np.uint8).reshape(-1, 2, houses + 1)
     states = KalahState(pits, np.zeros(len(pits), np.uint8))
 
     @jax.jit
@@ -260,11 +258,11 @@ def wild_positions(game: Kalah, number: int) -> KalahState:
     return KalahState(pits, draw.integers(0, 2, number, dtype=np.uint8))
 
 
-@pytest.mark.parametrize(("houses", "seeds", "empty_capture"), [*VARIANTS, (10, 12, False), (3, 12, True)])
+@pytest.mark.parametrize(("houses", "seeds", "empty_capture"), [*VARIANTS, slow(10, 12, False), slow(3, 12, True)])
 def test_features_are_what_one_counts_by_hand(houses, seeds, empty_capture):
     game = Kalah(houses, seeds, empty_capture)
-    states = wild_positions(game, 400)
-    features = np.asarray(jax.jit(jax.vmap(game.features))(states)).tolist()
+    states = wild_positions(game, 200)
+    features = ask_all(game, "features", states).tolist()
     for pits, found in zip(states.pits.astype(int), features, strict=True):
         counts = []
         for side in (0, 1):
@@ -274,15 +272,17 @@ def test_features_are_what_one_counts_by_hand(houses, seeds, empty_capture):
         assert found == [mine - theirs for mine, theirs in zip(*counts)]
 
 
-@pytest.mark.parametrize(("houses", "seeds", "empty_capture"), [*VARIANTS, (10, 12, False)])
+@pytest.mark.parametrize(("houses", "seeds", "empty_capture"), [*VARIANTS, slow(10, 12, False)])
 def test_extra_turns_come_first_then_captures_by_their_seeds_and_these_are_noisy(houses, seeds, empty_capture):
     game = Kalah(houses, seeds, empty_capture)
-    states = wild_positions(game, 400)
-    actions = jnp.arange(houses, dtype=jnp.int32)
-    noisy, order = (
-        np.asarray(jax.jit(jax.vmap(jax.vmap(ask, (None, 0)), (0, None)))(states, actions))
-        for ask in (game.noisy, game.order)
-    )
+    states = wild_positions(game, 200)
+
+    @jax.jit
+    def told(states: KalahState) -> tuple:
+        actions = jnp.arange(houses, dtype=jnp.int32)
+        return tuple(jax.vmap(jax.vmap(ask, (None, 0)), (0, None))(states, actions) for ask in (game.noisy, game.order))
+
+    noisy, order = jax.device_get(told(states))
     for row, pits in enumerate(states.pits):
         moves = outcomes_by_hand(game, pits.astype(int), 0)
 
@@ -295,7 +295,7 @@ def test_extra_turns_come_first_then_captures_by_their_seeds_and_these_are_noisy
     assert order.min() >= 0 and order.max() <= 255
 
 
-@pytest.mark.parametrize(("houses", "seeds"), [(6, 6), (3, 2), (10, 12), (1, 5)])
+@pytest.mark.parametrize(("houses", "seeds"), [(6, 6), (3, 2), slow(10, 12), (1, 5)])
 def test_positions_that_differ_anywhere_have_different_keys(houses, seeds):
     pits = 2 * houses + 2
     flipped = np.concatenate(
@@ -304,7 +304,7 @@ def test_positions_that_differ_anywhere_have_different_keys(houses, seeds):
     near = KalahState((flipped ^ 5).reshape(-1, 2, houses + 1), np.array([1] + [0] * (2 * pits + 1), np.uint8))
     wild = wild_positions(Kalah(houses, seeds), 3000)
     for states in (near, wild):
-        keys = np.asarray(jax.vmap(Kalah(houses, seeds).hash)(states))
+        keys = ask_all(Kalah(houses, seeds), "hash", states)
         rows = np.concatenate([states.pits.reshape(len(states.side), -1), states.side[:, None]], axis=1)
         assert len(np.unique(keys, axis=0)) == len(np.unique(rows, axis=0))
 
@@ -313,10 +313,10 @@ def test_positions_that_differ_anywhere_have_different_keys(houses, seeds):
 
 
 def test_a_net_sees_the_mover_s_pits_first_and_most_of_them_between_0_and_1():
-    seen = np.asarray(Kalah(houses=3, seeds=2).observe(position([0, 2, 4], [1, 0, 6], (6, 3), side=1)))
+    seen = ask(Kalah(houses=3, seeds=2), "observe", position([0, 2, 4], [1, 0, 6], (6, 3), side=1))
     assert np.allclose(seen[..., 0], [[0, 0.5, 1, 1], [0.25, 0, 1.5, 0.5]])
-    states = follow(Kalah(), record := play_by_hand(KalahByHand(), 100, LONGEST)).states
-    seen = np.asarray(jax.jit(jax.vmap(jax.vmap(Kalah().observe)))(states))[~record.over]
+    facts = play(Kalah()).facts
+    seen = facts.observation[~facts.over]
     assert ((seen >= 0) & (seen <= 1)).mean() > 0.98 and seen.max() < 4
 
 
@@ -326,7 +326,7 @@ def test_a_net_sees_which_moves_go_on_and_what_they_take(empty_capture):
     states = follow(game, record := play_by_hand(KalahByHand(6, 4, empty_capture), 20, LONGEST)).states
     for ply, row in np.argwhere(~record.over)[::7]:
         before = at(states, ply, row)
-        seen = np.asarray(observe(game, before))
+        seen = ask(game, "observe", before)
         for turned, mover in ((0, before), (1, before._replace(pits=before.pits[::-1]))):
             for house in range(6):
                 again = taken = 0

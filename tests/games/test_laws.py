@@ -15,20 +15,14 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, State, make_game
 from tests.games import golden
-from tests.games.play import SPECS, Facts, at, declared, play, replay
+from tests.games.play import SECOND_BOARDS, SPECS, Facts, at, declared, most_plies, params, play, replay, step
 
 WITH_SYMMETRIES = [spec for spec in SPECS if type(make_game(spec)).symmetries is not Game.symmetries]
 
 
-@pytest.fixture(params=SPECS, scope="module")
+@pytest.fixture(params=params(SPECS), scope="module")
 def game(request) -> Game:
     return make_game(request.param)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def step_all(game: Game, states: State, actions: Array) -> State:
-    """The states [N] after one action each."""
-    return jax.vmap(game.step)(states, actions)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -55,9 +49,15 @@ def finished(game: Game, number: int):
     return [at(ends, row) for row in range(number)]
 
 
+def same(one: State, other: State) -> bool:
+    """Whether two states are the same to the bit."""
+    pairs = zip(map(np.asarray, one), map(np.asarray, other), strict=True)
+    return all(a.dtype == b.dtype and a.shape == b.shape and (a == b).all() for a, b in pairs)
+
+
 def test_every_question_is_answered_in_the_declared_shape_and_type(game):
     facts = play(game).facts
-    shape = (game.max_plies * (2 if game.num_chance else 1) + 1, facts.over.shape[1])
+    shape = facts.over.shape
     for name, answer, (dtype, tail) in zip(Facts._fields, facts, declared(game), strict=True):
         assert answer.dtype == dtype, name
         assert answer.shape == (*shape, *tail), name
@@ -118,40 +118,34 @@ def test_the_score_is_0_while_the_game_runs_and_within_1_after(game):
 
 def test_no_game_is_longer_than_max_plies(game):
     facts = play(game).facts
-    assert facts.over[-1].all()
+    assert facts.over[-1].all() and len(facts.over) <= most_plies(game)
     decisions = (~facts.over & (facts.player != CHANCE)).sum(axis=0)
     assert decisions.max() <= game.max_plies
 
 
 def test_a_finished_game_stays_as_it_is(game):
-    ends = at(play(game).states, -1)
-    for action in np.unique(np.linspace(0, game.num_actions - 1, 16).astype(np.int32)):
-        after = step_all(game, ends, np.full_like(play(game).actions[-1], action))
-        for before, now in zip(jax.tree.leaves(ends), jax.tree.leaves(after), strict=True):
-            assert (np.asarray(now) == before).all()
+    for number, end in enumerate(finished(game, 6)):
+        for action in np.unique(np.linspace(0, game.num_actions - 1, 16).astype(np.int32))[number % 2 :: 2]:
+            assert same(step(game, end, action), end)
     facts = play(game).facts
     assert (np.diff(facts.over.astype(int), axis=0) >= 0).all(), "once over, always over"
+    stays = facts.over[:-1]
+    for field in jax.tree.leaves(play(game).states):
+        assert (field[1:] == field[:-1])[stays].all(), "whatever was played after the end"
 
 
 def test_a_batched_step_equals_the_single_one(game):
     games = play(game)
-    places = sample(game, games.actions.shape[1])
-    states = at(games.states, *np.array(places).T)
-    actions = np.array([games.actions[place] for place in places])
-    batched = jax.device_get(step_all(game, states, actions))
-    for i in range(6):
-        single = game.step(jax.tree.map(jnp.asarray, at(states, i)), jnp.int32(actions[i]))
-        for a, b in zip(jax.tree.leaves(single), jax.tree.leaves(at(batched, i)), strict=True):
-            assert np.asarray(a).dtype == b.dtype
-            assert (np.asarray(a) == b).all()
+    for ply, row in sample(game, 12):
+        assert same(step(game, at(games.states, ply, row), games.actions[ply, row]), at(games.states, ply + 1, row))
 
 
+@pytest.mark.parametrize("game", params(SPECS, [*SECOND_BOARDS, "chess:max_plies=120"]), indirect=True)
 def test_a_plain_number_is_an_action_too(game):
+    """Chess 6x6 has chess's own code."""
     place = sample(game, 1)[0]
     state, action = at(play(game).states, *place), int(play(game).actions[place])
-    for a, b in zip(game.step(state, action), game.step(state, jnp.int32(action)), strict=True):
-        assert a.dtype == b.dtype
-        assert (np.asarray(a) == np.asarray(b)).all()
+    assert same(jax.jit(lambda state: game.step(state, action))(state), step(game, state, action))
 
 
 def test_a_move_reads_back_from_its_name(game):
@@ -202,27 +196,50 @@ def test_a_finished_game_says_why(game):
 # --- symmetries ----------------------------------------------------------------------------------------------------
 
 
+TURNED = 8
+"""How many of the random games are seen from all sides."""
+
+ROWS = 256
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _turn(game: Game, observations: Array, values: Array) -> tuple[Array, Array]:
+    return jax.vmap(game.symmetries)(observations, values)
+
+
+def turn(game: Game, observations: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All images of pairs [M, ...]: [M, S, ...] each; a fixed number of rows at a time."""
+    parts = []
+    for first in range(0, len(values), ROWS):
+        some = [x[first : first + ROWS] for x in (observations, values)]
+        filled = [np.concatenate([x, np.repeat(x[:1], ROWS - len(x), axis=0)]) for x in some]
+        parts.append([np.asarray(x)[: len(some[0])] for x in _turn(game, *filled)])
+    images, turned = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return images, turned
+
+
 @functools.lru_cache(maxsize=1)
-def images(game: Game):
-    """What `symmetries` makes of every state: observations [T, N, S, ...], legal and action numbers [T, N, S, A].
+def images(game: Game) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What `symmetries` makes of every state of some games: observations [T, N, S, ...], legal and action numbers
+    [T, N, S, A].
 
     Entry a of the action numbers is the action that became action a in the image.
     """
-
-    def one(observation, legal):
-        numbers = jnp.arange(game.num_actions, dtype=jnp.float32)
-        observations, turned = game.symmetries(observation, numbers)
-        return observations, game.symmetries(observation, legal)[1], turned.astype(jnp.int32)
-
-    facts = play(game).facts
-    return jax.device_get(jax.jit(jax.vmap(jax.vmap(one)))(facts.observation, facts.legal.astype(np.float32)))
+    observations, legal = (x[:, :TURNED] for x in (play(game).facts.observation, play(game).facts.legal))
+    shape = legal.shape[:2]
+    flat = observations.reshape(-1, *game.observation_shape)
+    turned, legal = turn(game, flat, legal.reshape(-1, game.num_actions).astype(np.float32))
+    numbers = turn(
+        game, flat, np.broadcast_to(np.arange(game.num_actions, dtype=np.float32), (len(flat), legal.shape[2]))
+    )
+    return tuple(x.reshape(*shape, *x.shape[1:]) for x in (turned, legal, numbers[1].astype(np.int32)))
 
 
 def test_the_first_symmetry_is_the_pair_itself(game):
     observations, legal, numbers = images(game)
     facts = play(game).facts
-    assert (observations[:, :, 0] == facts.observation).all()
-    assert (legal[:, :, 0] == facts.legal).all()
+    assert (observations[:, :, 0] == facts.observation[:, :TURNED]).all()
+    assert (legal[:, :, 0] == facts.legal[:, :TURNED]).all()
     assert (numbers[:, :, 0] == np.arange(game.num_actions)).all()
     assert observations.dtype == legal.dtype == np.float32
 
@@ -230,50 +247,52 @@ def test_the_first_symmetry_is_the_pair_itself(game):
 def test_a_symmetry_only_moves_values_about(game):
     numbers = images(game)[2]
     assert (np.sort(numbers, axis=-1) == np.arange(game.num_actions)).all()
-    legal = np.take_along_axis(play(game).facts.legal[:, :, None], numbers, axis=-1)
+    legal = np.take_along_axis(play(game).facts.legal[:, :TURNED, None], numbers, axis=-1)
     assert (legal == images(game)[1]).all(), "every vector of values is moved the same way"
 
 
 def test_the_images_of_an_image_are_the_images(game):
     """Whatever image one starts from, the same set comes out: they are the orbit of a group."""
     values = np.random.default_rng(0).normal(size=game.num_actions).astype(np.float32)
+    observations = np.stack([play(game).facts.observation[place] for place in sample(game, 4)])
+    pairs = turn(game, observations, np.stack([values] * 4))  # [4, S, ...]
+    number = pairs[1].shape[1]
+    again = turn(game, *(x.reshape(-1, *x.shape[2:]) for x in pairs))  # [4 * S, S, ...]
 
-    def orbit(pair):
-        return list(zip(*map(np.asarray, symmetries(*pair)), strict=True))
+    def keys(observations, values):
+        return {(observation.tobytes(), value.tobytes()) for observation, value in zip(observations, values)}
 
-    def keys(pairs):
-        return {(observation.tobytes(), values.tobytes()) for observation, values in pairs}
-
-    symmetries = jax.jit(game.symmetries)
-    for place in sample(game, 5):
-        pairs = orbit((play(game).facts.observation[place], values))
-        assert len(keys(pairs)) == len(pairs), "no image twice"
-        for pair in pairs:
-            assert keys(orbit(pair)) == keys(pairs)
+    for place in range(4):
+        orbit = keys(pairs[0][place], pairs[1][place])
+        assert len(orbit) == number, "no image twice"
+        for image in range(place * number, (place + 1) * number):
+            assert keys(again[0][image], again[1][image]) == orbit
 
 
-@pytest.mark.parametrize("game", WITH_SYMMETRIES, indirect=True)
+@pytest.mark.parametrize("game", params(WITH_SYMMETRIES), indirect=True)
 def test_the_mirrored_game_looks_like_the_mirror_image(game):
     """Play the image of every move, and see at every ply the image of what was seen, until the same end.
 
     This asks for a first position that is its own image, so it says nothing of a symmetry that moves it.
     """
-    games = play(game)
-    observations, legal, numbers = images(game)
-    is_action = numbers == games.actions[:, :, None, None]
+    games, (observations, legal, numbers) = play(game), images(game)
+    facts = jax.tree.map(lambda x: x[:, :TURNED, None], games.facts)  # one for all images
+    is_action = numbers == games.actions[:, :TURNED, None, None]
     mapped = np.argmax(is_action, axis=-1).astype(np.int32)  # [T, N, S]
-    for i in range(numbers.shape[2]):
-        itself = [
-            (observations[0, row, i] == observations[0, row, 0]).all() and (legal[0, row, i] == legal[0, row, 0]).all()
-            for row in range(numbers.shape[1])
-        ]
-        seen = jax.device_get(replay(game, at(games.states, 0), mapped[:, :, i]))
-        alike = ~games.facts.over & np.array(itself)[None]
-        assert (seen.over == games.facts.over)[:, itself].all()
-        assert (seen.score == games.facts.score)[:, itself].all()
-        assert (seen.player == games.facts.player)[alike].all()
-        assert (seen.observation == observations[:, :, i])[alike].all()
-        assert (seen.legal == legal[:, :, i])[alike].all()
+    plies, _, sides = mapped.shape
+    first = jax.tree.map(lambda x: np.repeat(x[0, :TURNED], sides, axis=0), games.states)
+    seen = replay(game, first, mapped.reshape(plies, -1))
+    seen = jax.tree.map(lambda x: x.reshape(plies, TURNED, sides, *x.shape[2:]), seen)
+    itself = np.logical_and(
+        *((x[0] == x[0, :, :1]).reshape(TURNED, sides, -1).all(axis=-1) for x in (observations, legal))
+    )
+    assert itself[:, 1:].any(), "or this says nothing"
+    alike = ~facts.over & itself
+    assert (seen.over == facts.over)[:, itself].all()
+    assert (seen.score == facts.score)[:, itself].all()
+    assert (seen.player == facts.player)[alike].all()
+    assert (seen.observation == observations)[alike].all()
+    assert (seen.legal == legal)[alike].all()
 
 
 # --- identity ------------------------------------------------------------------------------------------------------

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from tests.games.play import at, number_of_games, replay, sample_states
+from tests.games.play import ask, ask_all, at, replay, sample_states, stack, step
 
-SIZES = [4, 6, 8]
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+SIZES = [4, slow(6), 8]
 DIRECTIONS = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if (r, c) != (0, 0)]
 
 
@@ -50,10 +51,10 @@ class Reference:
         return not self.moves(1) and not self.moves(-1)
 
 
-@pytest.mark.parametrize(("size", "number"), [(4, 128), (6, 50), (8, 12)])
+@pytest.mark.parametrize(("size", "number"), [(4, 128), slow(6, 50), (8, 12)])
 def test_random_games_go_as_the_slow_rules_say(size, number):
     game, draw = make_game("othello", size=size), random.Random(0)
-    shape = (game.max_plies + 1, number_of_games(game))  # as other tests have it compiled
+    shape = (game.max_plies + 1, number)
     actions, player = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
     legal, over = np.zeros((*shape, game.num_actions), bool), np.ones(shape, bool)
     score = np.zeros(shape, np.float32)
@@ -72,10 +73,9 @@ def test_random_games_go_as_the_slow_rules_say(size, number):
         score[ply:, row] = np.sign(sum(slow.discs.values()))
         early_ends += len(slow.discs) < size**2
 
-    first = jax.vmap(game.init)(jax.random.split(jax.random.key(0), shape[1]))
-    seen = jax.device_get(replay(game, first, actions))
-    assert (seen.over == over)[:, :number].all()
-    assert (seen.score == score)[:, :number].all()
+    seen = replay(game, stack([game.init(jax.random.key(0))] * number), actions)
+    assert (seen.over == over).all()
+    assert (seen.score == score).all()
     assert (seen.player == player)[~over].all()
     assert (seen.legal == legal)[~over].all()
     assert passes, "or the comparison says nothing of them"
@@ -161,7 +161,7 @@ def most_open_squares(size: int) -> int:
     return round(-found.fun)
 
 
-@pytest.mark.parametrize("size", [4, 6])
+@pytest.mark.parametrize("size", [4, slow(6)])
 def test_no_position_of_a_smaller_board_has_more_moves_than_stated(size):
     assert most_open_squares(size) == make_game(f"othello:size={size}").max_moves
 
@@ -183,36 +183,38 @@ def turned_round(position: str) -> str:
 @pytest.mark.parametrize("size", SIZES)
 def test_a_net_sees_discs_and_moves_of_both_sides(size):
     game = make_game("othello", size=size)
-    states, observe = sample_states(game, 20), jax.jit(game.observe)
+    states = sample_states(game, 20, 1)
     for row in range(20):
         state = at(states, row)
         cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
         other = game.read_position(turned_round(game.write_position(state)))
-        moves = [np.asarray(game.legal(s))[:-1].reshape(size, size) for s in (state, other)]
+        moves = [ask(game, "legal", s)[:-1].reshape(size, size) for s in (state, other)]
         expected = np.stack([cells == 1 + mover, cells == 2 - mover, *moves], axis=-1)
-        assert (np.asarray(observe(state)) == expected).all()
+        assert (ask(game, "observe", state) == expected).all()
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_turned_board_is_the_same_game(size):
     """All eight symmetries, from positions of all stages: the image of a move leads to the image of what it led to."""
     game = make_game("othello", size=size)
-    states, draw = sample_states(game, 12), random.Random(1)
-    symmetries, step, observe = jax.jit(game.symmetries), jax.jit(game.step), jax.jit(game.observe)
+    states, draw, symmetries = sample_states(game, 12, 1), random.Random(1), jax.jit(game.symmetries)
+    observe = functools.partial(ask, game, "observe")
     for row in range(12):
         state = at(states, row)
         action = draw.choice(game.legal_actions(state))
         seen = observe(state)
-        numbers = np.asarray(symmetries(seen, jnp.arange(game.num_actions, dtype=jnp.float32))[1])
-        images, legal = jax.device_get(symmetries(seen, game.legal(state).astype(jnp.float32)))
-        after = jax.device_get(symmetries(observe(step(state, action)), jnp.zeros(game.num_actions))[0])
+        numbers = np.asarray(symmetries(seen, np.arange(game.num_actions, dtype=np.float32))[1])
+        images, legal = jax.device_get(symmetries(seen, ask(game, "legal", state).astype(np.float32)))
+        after = jax.device_get(
+            symmetries(observe(step(game, state, action)), np.zeros(game.num_actions, np.float32))[0]
+        )
         for i in range(8):
             discs = "".join("-XO"[int(own + 2 * other)] for own, other in images[i][..., :2].reshape(-1, 2))
             image = game.read_position(f"{discs} X")
-            assert (np.asarray(observe(image)) == images[i]).all()
-            assert (np.asarray(game.legal(image)) == legal[i]).all()
-            moved = step(image, int(np.flatnonzero(numbers[i] == action)[0]))
-            assert (np.asarray(observe(moved)) == after[i]).all()
+            assert (observe(image) == images[i]).all()
+            assert (ask(game, "legal", image) == legal[i]).all()
+            moved = step(game, image, int(np.flatnonzero(numbers[i] == action)[0]))
+            assert (observe(moved) == after[i]).all()
 
 
 # --- what a search is told -------------------------------------------------------------------------------------------
@@ -248,7 +250,8 @@ class Counted:
 @pytest.mark.parametrize("size", SIZES)
 def test_features_are_what_one_counts_by_hand(size):
     game, number = make_game("othello", size=size), 60
-    states, features, seen = sample_states(game, number), jax.jit(game.features), np.zeros(8, bool)
+    states, seen = sample_states(game, number, 1), np.zeros(8, bool)
+    features = ask_all(game, "features", states)
     for row in range(number):
         state, slow = at(states, row), Reference(size)
         cells = np.array(game.view(state)["cells"])
@@ -271,7 +274,7 @@ def test_features_are_what_one_counts_by_hand(size):
         seen |= np.array(leads) != 0
         leads[0] /= len(own.moves) + len(other.moves) + 2
         leads[7] *= (len(slow.discs) / size**2) ** 4
-        assert np.asarray(features(state)) == pytest.approx(leads, rel=1e-5)
+        assert features[row] == pytest.approx(leads, rel=1e-5)
     assert seen.all()
 
 
@@ -280,7 +283,9 @@ def test_corners_come_first_and_squares_beside_empty_corners_last():
     state = game.init(jax.random.key(0))
 
     def order(state, *squares: str) -> list[int]:
-        return [int(game.order(state, 8 * (int(row) - 1) + "abcdefgh".index(column))) for column, row in squares]
+        return [
+            int(ask(game, "order", state, 8 * (int(row) - 1) + "abcdefgh".index(column))) for column, row in squares
+        ]
 
     falling = order(state, "h8", "a4", "c4", "d2", "h7", "g7")
     assert falling == sorted(falling, reverse=True) and len(set(falling)) == 6
@@ -295,8 +300,8 @@ def test_a_key_tells_discs_and_sides_apart():
     boards = [first, *(first[:i] + disc + first[i + 1 :] for disc in "XO" for i in range(64) if first[i] == "-")]
     boards += [board.translate(str.maketrans("XO", "OX")) for board in boards]
     states = [game.read_position(f"{board} {side}") for board in boards for side in "XO"]
-    keys = jax.vmap(game.hash)(jax.tree.map(lambda *x: jnp.stack(x), *states))
-    assert len(np.unique(np.asarray(keys), axis=0)) == len(states) == 2 * 2 * (1 + 2 * 60)
+    keys = ask_all(game, "hash", stack(states))
+    assert len(np.unique(keys, axis=0)) == len(states) == 2 * 2 * (1 + 2 * 60)
 
 
 # --- for people ------------------------------------------------------------------------------------------------------
@@ -306,7 +311,7 @@ def play(moves: str, spec: str = "othello"):
     game = make_game(spec)
     state = game.init(jax.random.key(0))
     for text in moves.split():
-        state = game.step(state, game.parse_action(state, text))
+        state = step(game, state, game.parse_action(state, text))
     return game, state
 
 
@@ -338,7 +343,7 @@ def test_most_discs_win_whoever_moved_last(position, moves, score, reason):
     game = make_game("othello:size=4")
     state = game.read_position(position)
     for text in moves.split():
-        state = game.step(state, game.parse_action(state, text))
+        state = step(game, state, game.parse_action(state, text))
     assert bool(game.over(state))
     assert float(game.score(state)) == score
     assert game.outcome_reason(state) == reason
@@ -347,7 +352,7 @@ def test_most_discs_win_whoever_moved_last(position, moves, score, reason):
 @pytest.mark.parametrize("size", SIZES)
 def test_a_position_reads_back_from_its_text(size):
     game = make_game("othello", size=size)
-    states = sample_states(game, 10)
+    states = sample_states(game, 10, 1)
     for row in range(10):
         state = at(states, row)
         again = game.read_position(f" {game.write_position(state).lower()}\n")
