@@ -30,12 +30,12 @@ def path(name: str) -> Path:
 def playthrough(game: Game, seed: int = SEED) -> str:
     """One random game as text. The draws come from Python's `random`, which is the same everywhere."""
     draw = random.Random(seed)
-    state = game.init(jax.random.key(seed))
-    step, resolve = jax.jit(game.step), jax.jit(game.resolve)
+    state = jax.device_get(game.init(jax.random.key(seed)))
+    step, resolve, look = jax.jit(game.step), jax.jit(game.resolve), jax.jit(lambda s: (game.over(s), game.player(s)))
     lines = [f"{game.spec}: a random game, seed {seed}"]
     ply = 0
-    while not bool(game.over(state)):
-        player = int(game.player(state))
+    while not look(state)[0]:
+        player = int(look(state)[1])
         lines += ["", game.show(state, 0)]
         if player == CHANCE:
             chances = [float(p) for p in game.chance(state)]
@@ -46,7 +46,7 @@ def playthrough(game: Game, seed: int = SEED) -> str:
             action = legal[int(draw.random() * len(legal))]
             names = " ".join(game.action_name(state, move) for move in legal)
             lines += [f"ply {ply}, player {player}, legal: {names}", f"plays {game.action_name(state, action)}"]
-        state = (resolve if player == CHANCE else step)(state, action)
+        state = jax.device_get((resolve if player == CHANCE else step)(state, action))
         ply += 1
     lines += ["", game.show(state, 0), f"over after {ply} plies: {game.outcome_reason(state)}"]
     lines += [f"score for player 0: {float(game.score(state)):g}"]

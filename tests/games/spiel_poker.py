@@ -13,7 +13,7 @@ import pyspiel
 
 from beamzero.games import Game, State, make_game
 from beamzero.games.poker import CALL, FOLD, RAISE
-from tests.games.play import Facts, replay
+from tests.games.play import Facts, at, replayed
 
 NAMES = ["kuhn_poker", "leduc_poker"]
 
@@ -79,7 +79,5 @@ def lines(name: str) -> Lines:
         actions[: len(line.actions), row] = line.actions
     by_cards = {tuple(state.cards.tolist()): state for _, state in game.deals()}
     first = jax.tree.map(lambda *leaves: np.stack(leaves), *(by_cards[line.cards] for line in found))
-    states, step = [first], jax.jit(jax.vmap(game.step))
-    for ply in range(game.max_plies):
-        states.append(jax.device_get(step(states[-1], actions[ply])))
-    return Lines(game, found, actions, states, jax.device_get(replay(game, first, actions)))
+    games = replayed(game, first, actions)
+    return Lines(game, found, actions, [at(games.states, ply) for ply in range(len(actions))], games.facts)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import random
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pyspiel
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, make_game
 from beamzero.games.backgammon import BAR, OFF, ROLLS, BackgammonState
+from tests.games.play import ask, ask_all, step
 
 GAME = make_game("backgammon")
 START = "XGID=-b----E-C---eE---c-e----B-:0:0:1:"
@@ -39,16 +38,6 @@ Position = tuple[tuple[int, ...], tuple[int, ...]]
 """Both sides' rows, the first side's before the second's."""
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def step_all(game, states, actions):
-    return jax.vmap(game.step)(states, actions)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def legal_all(game, states):
-    return jax.vmap(game.legal)(states), jax.vmap(game.over)(states)
-
-
 def position(state) -> Position:
     own, other = tuple(state.own.tolist()), tuple(state.other.tolist())
     return (own, other) if int(state.side) == 0 else (other, own)
@@ -63,13 +52,13 @@ def turns(state: BackgammonState) -> set[Position]:
     now, found = jax.tree.map(lambda x: np.asarray(x)[None], state), set()
     while len(now.side):
         number = len(now.side)
-        size = 1 << max(5, (number - 1).bit_length())
-        legal = np.asarray(legal_all(GAME, jax.tree.map(lambda x, size=size: padded(x, size), now))[0])[:number]
+        size = 1 << max(6, (number - 1).bit_length() + (number - 1).bit_length() % 2)
+        legal = ask_all(GAME, "legal", jax.tree.map(lambda x, size=size: padded(x, size), now))[:number]
         rows, actions = np.nonzero(legal)
-        wide = 1 << max(7, (len(rows) - 1).bit_length())
+        wide = 1 << max(8, (len(rows) - 1).bit_length() + (len(rows) - 1).bit_length() % 2)
         before = jax.tree.map(lambda x, rows=rows, wide=wide: padded(x[rows], wide), now)
-        after = step_all(GAME, before, padded(actions.astype(np.int32), wide))
-        after = jax.tree.map(lambda x, rows=rows: np.asarray(x)[: len(rows)], after)
+        after = ask_all(GAME, "step", before, padded(actions.astype(np.int32), wide))
+        after = jax.tree.map(lambda x, rows=rows: x[: len(rows)], after)
         going_on = {}
         for row in range(len(rows)):
             one = jax.tree.map(lambda x, row=row: x[row], after)
@@ -154,7 +143,7 @@ def compare(games: int, seed: int) -> int:
 
 
 def test_every_turn_of_random_games_ends_in_the_positions_that_openspiel_knows():
-    assert compare(games=12, seed=1) > 400
+    assert compare(games=4, seed=1) > 130
 
 
 # --- by hand ---------------------------------------------------------------------------------------------------------
@@ -166,11 +155,8 @@ def names(state: BackgammonState) -> set[str]:
 
 def play(state: BackgammonState, *moves: str) -> BackgammonState:
     for move in moves:
-        state = step_one(state, GAME.parse_action(state, move))
+        state = step(GAME, state, GAME.parse_action(state, move))
     return state
-
-
-step_one = jax.jit(lambda state, action: GAME.step(state, jnp.int32(action)))
 
 
 # --- a slow reference ------------------------------------------------------------------------------------------------
@@ -238,7 +224,7 @@ def random_rows(draw: random.Random) -> tuple[np.ndarray, np.ndarray]:
 
 def test_every_turn_ends_where_a_slow_search_ends():
     draw, stuck = random.Random(2), 0
-    for _ in range(300):
+    for _ in range(150):
         own, other = random_rows(draw)
         high, low = draw.choice(ROLLS)
         state = BackgammonState(
@@ -248,7 +234,7 @@ def test_every_turn_ends_where_a_slow_search_ends():
         found = turns(state)
         assert found == slow_ends(state), f"{own} {other} {high} {low}"
         stuck += found == {position(state)}
-    assert stuck >= 3, "some cannot move at all"
+    assert stuck >= 2, "some cannot move at all"
 
 
 # --- by hand ---------------------------------------------------------------------------------------------------------
@@ -308,18 +294,18 @@ def test_a_win_is_worth_one_two_or_three_points(black, points, word):
 
 
 def test_the_dice_have_their_odds():
-    odds = np.asarray(GAME.chance(read("00")))
+    odds = ask(GAME, "chance", read("00"))
     assert odds.sum() == pytest.approx(1) and {round(36 * odd) for odd in odds.tolist()} == {1, 2}
     for outcome, (high, low) in enumerate(ROLLS):
-        rolled = GAME.resolve(read("00"), jnp.int32(outcome))
+        rolled = ask(GAME, "resolve", read("00"), outcome)
         assert (int(rolled.high), int(rolled.low) or int(rolled.high)) == (high, low)
         assert GAME.outcome_name(read("00"), outcome) == f"{high}-{low}"
 
 
 def test_either_side_begins_and_never_with_equal_dice():
-    first = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 3000))
-    assert (np.asarray(first.high) > np.asarray(first.low)).all() and (np.asarray(first.low) > 0).all()
-    assert 1400 < int(np.sum(np.asarray(first.side), dtype=int)) < 1600
+    first = jax.device_get(jax.jit(jax.vmap(GAME.init))(jax.random.split(jax.random.key(0), 3000)))
+    assert (first.high > first.low).all() and (first.low > 0).all()
+    assert 1400 < int(np.sum(first.side, dtype=int)) < 1600
     rolls, counts = np.unique(np.stack([first.high, first.low]), axis=1, return_counts=True)
     assert rolls.shape[1] == 15 and counts.min() > 140 and counts.max() < 270
 
@@ -327,14 +313,14 @@ def test_either_side_begins_and_never_with_equal_dice():
 def test_both_sides_see_the_same_position_alike():
     white = read("52", board(white={24: 2, 6: 13}, black={13: 5, 3: 10}))
     black = read("52", board(black={24: 2, 6: 13}, white={13: 5, 3: 10}), turn=-1)
-    assert np.array_equal(GAME.observe(white), GAME.observe(black))
-    assert np.array_equal(GAME.features(white), GAME.features(black))
+    assert np.array_equal(ask(GAME, "observe", white), ask(GAME, "observe", black))
+    assert np.array_equal(ask(GAME, "features", white), ask(GAME, "features", black))
 
 
 def test_features_change_sign_with_the_sides():
     state = read("00", board(white={24: 2, 8: 4, 6: 9}, black={13: 5, 1: 9, BAR: 1}))
     swapped = state._replace(own=state.other, other=state.own)
-    assert np.allclose(GAME.features(state), -np.asarray(GAME.features(swapped)))
+    assert np.allclose(ask(GAME, "features", state), -ask(GAME, "features", swapped))
 
 
 # --- text ------------------------------------------------------------------------------------------------------------

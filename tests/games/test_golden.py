@@ -6,9 +6,10 @@ import pytest
 
 from beamzero.games import GAMES, make_game
 from tests.games import golden
+from tests.games.play import params
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", params(GAMES, ["chess"]))
 def test_the_game_goes_as_it_was_written_down(name):
     written = golden.path(name).read_text(encoding="utf-8")
     assert golden.playthrough(make_game(name)) == written, f"meant? then `{golden.COMMAND} {name}`"

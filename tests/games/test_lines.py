@@ -13,17 +13,18 @@ from jax import Array
 
 from beamzero.games import Game, State, make_game
 from beamzero.games.open_lines import OpenLines, Words
-from tests.games.play import at, sample_states
+from tests.games.play import ask, ask_all, at, sample_states
 from tests.games.play import play as random_play
 from tests.games.test_grids import play
 
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 SPECS = [
     "connect_four",
     "connect_four:rows=4,columns=5,length=3",
-    "connect_four:rows=9,columns=4",
-    "connect_four:rows=3,columns=10,length=9",
-    "connect_four:rows=3,columns=6,length=2",
-    "connect_four:rows=16,columns=16,length=5",
+    slow("connect_four:rows=9,columns=4"),
+    slow("connect_four:rows=3,columns=10,length=9"),
+    slow("connect_four:rows=3,columns=6,length=2"),
+    slow("connect_four:rows=16,columns=16,length=5"),
 ]
 Square = tuple[int, int]
 
@@ -69,9 +70,8 @@ def counted(game, cells: np.ndarray, side: int) -> list[int]:
     ]
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def features_of(game: Game, states: State) -> Array:
-    return jax.vmap(game.features)(states)
+def features_of(game: Game, states: State) -> np.ndarray:
+    return ask_all(game, "features", states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -88,14 +88,14 @@ def winning_moves(game: Game, states: State) -> Array:
 
 def some_states(game: Game) -> State:
     """On a large board it takes long to count lines by hand, and on one with short lines there are few states."""
-    return sample_states(game, 30 if game.length == 2 or game.rows == 16 else 60)
+    return sample_states(game, 30 if game.length == 2 or game.rows == 16 else 60, 1)
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_lines_are_counted_as_by_hand(spec):
     game = make_game(spec)
     states, seen = some_states(game), np.zeros(4, bool)
-    found = np.asarray(features_of(game, states))
+    found = features_of(game, states)
     for row in range(len(found)):
         state = at(states, row)
         cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
@@ -113,24 +113,24 @@ def test_a_win_is_at_hand_where_a_move_wins_and_a_loss_where_two_threaten(spec):
     passed = states._replace(stones=states.stones[:, ::-1])  # the mover has the other side's stones now
     wins, threats = (np.asarray(winning_moves(game, some)) for some in (states, passed))
     expected = np.where(wins > 0, 1, np.where(threats > 1, -1, 0))
-    assert (np.asarray(features_of(game, states))[:, 0] == expected).all()
+    assert (features_of(game, states)[:, 0] == expected).all()
 
 
 def test_known_threats_of_connect_four():
     game, state = play("connect_four", "b a c a d")
-    features = dict(zip(game.feature_names, np.asarray(game.features(state)).tolist(), strict=True))
+    features = dict(zip(game.feature_names, ask(game, "features", state).tolist(), strict=True))
     assert features["win at hand"] == 0, "one threat can be met"
     assert features["threats"] == features["threats in time"] == -1, "e1 falls to X, who moves first"
     game, state = play("connect_four", "c a d a e")
-    assert game.features(state)[0] == -1, "b1 and f1 cannot both be met"
+    assert ask(game, "features", state)[0] == -1, "b1 and f1 cannot both be met"
     game, state = play("connect_four", "c a d a e g")
-    assert game.features(state)[0] == 1
+    assert ask(game, "features", state)[0] == 1
 
 
 @pytest.mark.parametrize(("columns", "expected"), [(7, "dcebfag"), (4, "bcad"), (2, "ab")])
 def test_the_middle_column_comes_first(columns, expected):
     game, state = play(f"connect_four:columns={columns}", "")
-    order = [int(game.order(state, action)) for action in range(columns)]
+    order = [int(ask(game, "order", state, action)) for action in range(columns)]
     assert "".join("abcdefg"[a] for a in sorted(range(columns), key=lambda a: -order[a])) == expected
 
 
@@ -138,8 +138,8 @@ def test_the_middle_column_comes_first(columns, expected):
 def test_boards_have_the_same_key_only_if_they_are_the_same(spec):
     game = make_game(spec)
     games = random_play(game)
-    keys = jax.device_get(jax.jit(jax.vmap(jax.vmap(game.hash)))(games.states)).reshape(-1, 2)
-    boards = games.states.stones.reshape(len(keys), -1)
+    states = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), games.states)
+    keys, boards = ask_all(game, "hash", states), states.stones.reshape(len(states.stones), -1)
     pairs = np.concatenate([keys.astype(np.int64), boards.astype(np.int64)], axis=1)
     number = len(np.unique(pairs, axis=0))
     assert number == len(np.unique(keys, axis=0)) == len(np.unique(boards, axis=0)) > 50
@@ -177,8 +177,8 @@ def test_a_set_of_squares_is_one_long_number(rows, columns):
 
 def test_lines_of_tic_tac_toe_are_counted_as_by_hand():
     game = make_game("tic_tac_toe")
-    states = sample_states(game, 80)
-    found = np.asarray(features_of(game, states))
+    states = sample_states(game, 80, 1)
+    found = features_of(game, states)
     for row in range(80):
         state = at(states, row)
         cells, mover = np.array(game.view(state)["cells"]), int(game.player(state))
@@ -192,4 +192,4 @@ def test_lines_of_tic_tac_toe_are_counted_as_by_hand():
 
 def test_the_centre_comes_before_corners_and_these_before_edges():
     game, state = play("tic_tac_toe", "")
-    assert [int(game.order(state, action)) for action in range(9)] == [1, 0, 1, 0, 2, 0, 1, 0, 1]
+    assert [int(ask(game, "order", state, action)) for action in range(9)] == [1, 0, 1, 0, 2, 0, 1, 0, 1]

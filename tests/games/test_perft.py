@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import pytest
 
 from beamzero.games import make_game
 from beamzero.search.perft import perft
+from tests.games.play import step
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,10 @@ def test_the_number_of_lines_is_the_published_one(name, counts):
 
 def test_lines_can_be_counted_from_any_position_and_end_with_the_game():
     game = make_game("tic_tac_toe")
-    state = game.init(jax.random.key(0))
-    for action in (0, 3, 1, 4):  # X a1, O a2, X b1, O b2: c1 wins for X, then c2 for O
-        state = game.step(state, jnp.int32(action))
+    state = step(game, game.init(jax.random.key(0)), 0, 3, 1, 4)  # X a1, O a2, X b1, O b2: c1 wins for X, then c2 for O
     # X c1 ends the game; X c2 leaves 4 * 3 lines; after each of X a3, b3, c3 one reply ends it and 3 * 3 lines go on.
     assert perft(game, 3, state) == [5, 16, 39]
     counted: list[int] = []
     perft(game, 3, state, counted.append)
     assert counted == sorted(counted) and counted[-1] == 60
-    assert perft(game, 2, game.step(state, jnp.int32(2))) == [0, 0]
+    assert perft(game, 2, step(game, state, 2)) == [0, 0]
