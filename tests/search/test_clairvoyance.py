@@ -45,7 +45,7 @@ def legal_there(game: Bridge, cards: int, played: int, number: int) -> np.ndarra
 
 @pytest.mark.parametrize(
     "game",
-    [GAMES[0], *(pytest.param(game, marks=pytest.mark.slow) for game in GAMES[1:])],
+    [GAMES[0], pytest.param(GAMES[2], marks=pytest.mark.slow)],
     ids=lambda game: game.contract,
 )
 def test_our_solver_of_endings_agrees_with_dds(game):
@@ -57,10 +57,8 @@ def test_our_solver_of_endings_agrees_with_dds(game):
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
 
-@pytest.mark.parametrize(
-    "game", [pytest.param(GAMES[0], marks=pytest.mark.slow), GAMES[1]], ids=lambda game: game.contract
-)
-def test_so_does_minimax_over_everything(game):
+def test_so_does_minimax_over_everything():
+    game = GAMES[1]
     for cards, played in [(1, 3), (2, 0), (2, 2), (3, 1)]:
         states = endings(game, cards, played, 8)
         np.testing.assert_allclose(Exhaustive()(game, states), DDS()(game, states), atol=2e-6)

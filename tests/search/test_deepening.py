@@ -66,8 +66,7 @@ def test_there_is_a_first_depth_however_little_time_there_is():
 
 
 def test_there_is_a_first_depth_however_few_nodes_are_allowed():
-    search = dataclasses.replace(SEARCH, nodes=1)
-    depths = list(deepen(FOUR, FEATURES, search, FOUR.init(KEY)))
+    depths = list(deepen(FOUR, FEATURES, SEARCH, FOUR.init(KEY), nodes=1))
     assert [d.depth for d in depths] == [1] and len(depths[0].line) == 1 and depths[0].nodes == 8
 
 
@@ -136,12 +135,12 @@ def test_many_depths_that_take_no_time_do_not_make_it_blind_to_the_clock(monkeyp
 
 
 def test_how_often_it_looks_at_the_clock_changes_nothing(monkeypatch):
-    search, state = AlphaBeta(6, entries=2**8), positions(FOUR, 1)[0]
+    state = positions(FOUR, 1)[0]
     found = []
     for expansion in (0.0, MILLISECOND, 1.0):  # slices grow, grow a little, stay as they are
         with monkeypatch.context() as patch:
             Clock(patch, expansion)
-            found.append(without_time(list(deepen(FOUR, mixed_evaluator(FOUR, 1), search, state))))
+            found.append(without_time(list(deepen(FOUR, FEATURES, FIVE, state))))
     assert found[0] == found[1] == found[2]
 
 
@@ -149,11 +148,14 @@ def test_how_often_it_looks_at_the_clock_changes_nothing(monkeypatch):
 
 
 def test_the_number_of_nodes_is_kept_to():
-    """One node more is expanded at most; of a depth that is not finished nothing is told."""
+    """One node more is expanded at most; of a depth that is not finished nothing is told.
+
+    Whoever says it, the settings or the call.
+    """
     state, reached = FOUR.init(KEY), []
-    for nodes in (100, 10_000):
-        search = dataclasses.replace(SEARCH, nodes=nodes)
-        depths = list(deepen(FOUR, FEATURES, search, state))
+    search = dataclasses.replace(SEARCH, nodes=3000)
+    for settings, nodes in ((SEARCH, 100), (search, 3000)):
+        depths = list(deepen(FOUR, FEATURES, settings, state, nodes=nodes if settings == SEARCH else 2**30))
         told = sum(d.nodes for d in depths)
         assert told == depths[-1].found.nodes <= nodes + 2 * FOUR.max_moves
         reached.append(depths[-1].depth)
@@ -197,10 +199,10 @@ def test_the_distance_of_an_end_is_told_only_within_the_depth(sign):
 
 @pytest.mark.parametrize("count", ["expanded", "visited"])
 def test_a_search_goes_on_however_much_was_counted_before(count):
-    start = jax.jit(lambda: SEARCH.start(FOUR, FEATURES, FOUR.init(KEY), SEARCH.new_memory(FOUR, FEATURES)))()
+    start = deepening._start(FOUR, SEARCH, FEATURES, FOUR.init(KEY))
     at = start.search.at.at[At._fields.index(count)].set(2**31 - 2**20)
-    advance = jax.jit(lambda progress: SEARCH.advance(FOUR, FEATURES, progress, jnp.int32(2**31 - 2**20)))
-    after = advance(start._replace(search=start.search._replace(at=at)))
+    before, most = start._replace(search=start.search._replace(at=at)), jnp.int32(2**31 - 2**20)
+    after = deepening._advance(FOUR, SEARCH, FEATURES, before, most, most)
     assert int(after.found.depth) == 1 and int(after.found.nodes) > 0
 
 

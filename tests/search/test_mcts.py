@@ -25,10 +25,9 @@ from tests.search.reference import GameRules, scrambled_evaluator
 KEY = jax.random.key(0)
 WAYS = {
     "puct": (NARROW, MCTS(30, c=0.3)),
-    "curious": (NARROW, MCTS(30, c=4.0, unvisited=-1.0)),
     "relative": (NARROW, MCTS(30, unvisited=-0.2, relative=True)),
     "uct": (NARROW, MCTS(30, uct=True, c=1.0)),
-    "muzero": (NARROW, MCTS(30, count_node=True)),
+    "muzero": (NARROW, MCTS(30, count_node=True, c=4.0, unvisited=-1.0)),
     "wide": (WIDE, MCTS(30)),
 }
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
@@ -82,7 +81,9 @@ def test_random_trees_are_searched_as_by_a_slow_search(way, seed):
             assert_same(search, result, row, simulate(rules, search, position))
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe", SMALL.spec, "kalah:houses=3,seeds=2"])
+@pytest.mark.parametrize(
+    "name", ["tic_tac_toe", SMALL.spec, pytest.param("kalah:houses=3,seeds=2", marks=pytest.mark.slow)]
+)
 def test_games_are_searched_as_by_a_slow_search(name):
     game = make_game(name)
     states, evaluator = sample_states(game, 8, 1), scrambled_evaluator(game, 1)

@@ -185,7 +185,7 @@ def test_what_a_node_is_worth_is_the_sum_of_what_came_after_it():
 
 def test_values_approach_those_of_expectiminimax_and_the_best_move_is_found():
     tree = grown()
-    result = jax.device_get(SEARCH.result(GAME, jax.tree.map(jnp.asarray, tree), KEY))
+    result = jax.device_get(jax.jit(lambda tree: SEARCH.result(GAME, tree, KEY))(tree))
     for table in range(TABLES):
         plain = Plain(table)
         sign = 1 - 2 * PLAYERS[table, 0, 0]

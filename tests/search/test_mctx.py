@@ -12,7 +12,6 @@ import pytest
 
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.gumbel import Gumbel, as_mctx_is_written, mctx_step
 from beamzero.search.mcts import MCTS
 from tests.games.play import sample_states
@@ -20,7 +19,11 @@ from tests.search.reference import scrambled_evaluator
 
 KEY = jax.random.key(0)
 SIMS, C = 60, 1.5
-GAMES = ["tic_tac_toe", "connect_four:rows=4,columns=4,length=3", "kalah:houses=3,seeds=2"]
+SMALL, ROWS = "connect_four:rows=4,columns=4,length=3", 64
+GAMES = [
+    "kalah:houses=3,seeds=2",
+    pytest.param(SMALL, marks=pytest.mark.slow),
+]
 
 
 def play_the_best(draw, best):
@@ -60,34 +63,40 @@ def visits_by_us(game, search, evaluator, states):
 def test_visits_are_those_of_mctx(name):
     """With a node counted among its visits, as MuZero does; in Kalah a side often moves twice."""
     game = make_game(name)
-    states, evaluator = sample_states(game, 64, 1), scrambled_evaluator(game, 1, levels=10_000)  # without ties
+    states, evaluator = sample_states(game, ROWS, 1), scrambled_evaluator(game, 1, levels=10_000)  # without ties
     ours = visits_by_us(game, MCTS(SIMS, c=C, count_node=True), evaluator, states)
     np.testing.assert_allclose(ours, visits_by_mctx(game, evaluator, states), atol=1e-6)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def taught(game, search, evaluator, states):
+    return search.teach(game, evaluator, states, KEY, play_the_best)
+
+
 def test_gumbel_search_teaches_a_win_at_hand():
-    game = make_game("connect_four")
-    states = jax.vmap(game.init)(jax.random.split(KEY, 16))
-    for column in (3, 0, 3, 0, 3, 1):
-        states = jax.vmap(game.step, (0, None))(states, jnp.int32(column))
-    lesson = jax.jit(functools.partial(Gumbel(16).teach, game, pick=play_the_best))(zero_evaluator(game), states, KEY)
+    game, search = make_game(SMALL), Gumbel(16)
+    state = jax.jit(game.init)(KEY)
+    for column in (3, 0, 3, 0):
+        state = game.step(state, jnp.int32(column))
+    states = jax.tree.map(lambda x: np.stack([x] * ROWS), state)
+    lesson = taught(game, search, scrambled_evaluator(game, 1), states)
     np.testing.assert_allclose(np.sum(lesson.policy, axis=1), 1, rtol=1e-5)
     assert (np.asarray(lesson.best) == 3).all()
     assert (np.asarray(lesson.policy)[:, 3] > 0.3).all()
     assert (np.asarray(lesson.value) > 0.1).all()
-    assert lesson.evaluations.sum() == 16 * 17
+    assert lesson.evaluations.sum() == ROWS * 17
     np.testing.assert_array_equal(np.sum(lesson.draw, axis=1), 1)
 
 
 def test_gumbel_search_never_plays_what_is_illegal():
-    game = make_game("connect_four:rows=4,columns=4,length=3")
-    states, evaluator = sample_states(game, 64, 2), scrambled_evaluator(game, 1)
-    lesson = jax.jit(functools.partial(Gumbel(8).teach, game, pick=play_the_best))(evaluator, states, KEY)
-    _, count = jax.vmap(game.moves)(states)
-    empty = np.arange(game.max_moves)[None] >= np.asarray(count)[:, None]
+    game, search = make_game(SMALL), Gumbel(16)
+    states = sample_states(game, ROWS, 2)
+    lesson = taught(game, search, scrambled_evaluator(game, 1), states)
+    count = np.asarray(jax.jit(jax.vmap(lambda state: game.moves(state)[1]))(states))
+    empty = np.arange(game.max_moves)[None] >= count[:, None]
     assert empty.any()
     assert (np.asarray(lesson.policy)[empty] == 0).all() and (np.asarray(lesson.draw)[empty] == 0).all()
-    assert (np.asarray(lesson.best) < np.asarray(count)).all()
+    assert (np.asarray(lesson.best) < count).all()
 
 
 def test_gumbel_search_refuses_dice():

@@ -14,12 +14,16 @@ from beamzero.search.perft import perft
 def test_the_size_of_chunks_changes_nothing(monkeypatch, chunk):
     monkeypatch.setattr(module, "_CHUNK", chunk)
     assert perft(make_game("connect_four:rows=4,columns=4,length=3"), 4) == [4, 16, 64, 256]
+
+
+def test_it_does_not_in_a_game_of_many_moves(monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 7)
     assert perft(make_game("othello:size=6"), 4) == [4, 12, 56, 244]
 
 
 def test_lines_end_where_the_game_is_over_and_may_start_anywhere():
     game = make_game("tic_tac_toe")
-    state = game.init(jax.random.key(0))
+    state = jax.jit(game.init)(jax.random.key(0))
     for move in ("a1", "a2", "b1", "b3", "c3", "c2"):  # two of the three moves that are left win
         state = game.step(state, game.parse_action(state, move))
     told: list[int] = []

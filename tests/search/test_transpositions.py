@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamzero.games import make_game
+from beamzero.games import Game, State, make_game
 from beamzero.search import transpositions as table
 from beamzero.search.alphabeta import AlphaBeta
 from tests.search.agreement import assert_graphs_are_searched_as_by_minimax
@@ -20,6 +21,7 @@ from tests.search.graphs import NARROW, draw
 from tests.search.plain import MILLION, WON, mixed_evaluator, random_positions, rows, solve
 
 KEY = jax.random.key(0)
+SMALL = "kalah:houses=3,seeds=2"
 WORDS = st.integers(0, 2**32 - 1)
 ENTRIES = st.builds(
     table.Entry,
@@ -75,21 +77,29 @@ def test_every_key_has_a_place_before_the_last_row(lo, hi, power):
 # --- in a search -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("entries", [1, 2, 4, 64])
-@settings(max_examples=10)
+@pytest.mark.parametrize("entries", [1, 4, pytest.param(64, marks=pytest.mark.slow)])
+@settings(max_examples=8)
 @given(seed=WORDS)
 def test_graphs_are_searched_as_by_minimax_with_a_table_of_any_size(entries, seed):
     """Positions come again at other depths and distances, and the table is full of those of other graphs."""
     assert_graphs_are_searched_as_by_minimax(AlphaBeta(5, entries=entries, quiet=1), draw(seed), NARROW)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def asked(game: Game, question: str, states: State) -> Any:
+    return jax.vmap(getattr(game, question))(states)
+
+
 @pytest.mark.parametrize(
     ("name", "depth"),
-    [("connect_four", 4), ("kalah", 4)],
+    [
+        (SMALL, 4),
+        pytest.param("connect_four:rows=5,columns=5", 4, marks=pytest.mark.slow),
+    ],
 )
 def test_hundreds_of_positions_are_worth_the_same_with_a_table_and_without(name, depth):
     """And the move that is chosen is as good."""
-    game, number = make_game(name), 150
+    game, number = make_game(name), 80
     without = AlphaBeta(depth, entries=0, order=False)
     tables = [AlphaBeta(depth, entries=entries, every_move=every) for entries, every in ((2**4, True), (2**14, False))]
     for seed in (0, 7):
@@ -97,11 +107,11 @@ def test_hundreds_of_positions_are_worth_the_same_with_a_table_and_without(name,
         one = jax.device_get(solve(without, game, evaluator, states, KEY)[0])
         every, found = (jax.device_get(solve(search, game, evaluator, states, KEY)[0]) for search in tables)
         near = 0 if seed else 4  # the game's own evaluation may be rounded in another way
-        slots = np.arange(every.moves.shape[1])
-        listed = slots < np.asarray(jax.vmap(lambda s: game.moves(s)[1])(states))[:, None]
+        moves, count = jax.device_get(asked(game, "moves", states))
+        listed = np.arange(every.moves.shape[1]) < count[:, None]
         assert (np.abs(found.worth - one.worth) <= near).all()
         assert (np.abs(every.worth - one.worth) <= near).all()
-        chosen = np.asarray(jax.vmap(lambda s: game.moves(s)[0])(states)) == found.line[:, :1]
+        chosen = moves == found.line[:, :1]
         assert ((chosen & listed).sum(axis=1) == 1).all()
         assert (np.abs(every.moves[chosen & listed] - one.worth) <= 2 * near).all()
         assert found.nodes.sum() < one.nodes.sum()
@@ -115,13 +125,16 @@ def test_a_win_that_is_remembered_keeps_its_distance():
     states = rows(states, states.ply >= 7)
     children = jax.jit(jax.vmap(lambda s: jax.vmap(game.step, (None, 0))(s, jnp.arange(4))))(states)
     flat = jax.tree.map(lambda x: np.asarray(x).reshape(-1, *x.shape[2:]), children)
-    legal, over = jax.vmap(game.legal)(states).reshape(-1), jax.vmap(game.over)(flat)
+    legal, over, ends = jax.device_get(
+        (asked(game, "legal", states), asked(game, "over", flat), asked(game, "score", flat))
+    )
+    legal = legal.reshape(-1)
     running = np.flatnonzero(legal & ~over)
     # All of them in one batch: first what comes after, then what was before.
     both = jax.tree.map(lambda a, b: np.concatenate([a, b]), rows(flat, running), states)
     found = jax.device_get(solve(search, game, evaluator, both, KEY)[0])
     after = dict(zip(running.tolist(), found.worth[: len(running)].tolist()))
-    scores = np.asarray(jax.vmap(game.score)(flat)) * (1 - 2 * np.repeat(np.asarray(states.ply) % 2, 4))
+    scores = ends * (1 - 2 * np.repeat(np.asarray(states.ply) % 2, 4))
     for row, worth in enumerate(found.worth[len(running) :].tolist()):
         moves = [4 * row + column for column in range(4) if legal[4 * row + column]]
         known = [-after[move] if move in after else int(scores[move]) * WON for move in moves]
@@ -133,7 +146,7 @@ def test_rows_of_a_batch_do_not_change_one_another():
 
     Some rows are over, as those are that fill up a batch; what is found there does not matter.
     """
-    game, number = make_game("kalah"), 40
+    game, number = make_game(SMALL), 40
     search, evaluator = AlphaBeta(4, entries=2**6, quiet=2, every_move=True), mixed_evaluator(game, 2)
     states = random_positions(game, number, seed=3)
     over = np.arange(number) % 9 == 4
@@ -150,9 +163,9 @@ def test_rows_of_a_batch_do_not_change_one_another():
 
 def test_the_table_saves_work():
     """Depth by depth, in a game where many orders of moves lead to the same position."""
-    game = make_game("connect_four")
-    states = random_positions(game, 10, seed=1, plies=8)
+    game = make_game("connect_four:rows=5,columns=5")
+    states = random_positions(game, 8, seed=1, plies=8)
     search = functools.partial(solve, game=game, evaluator=mixed_evaluator(game, 0), states=states, key=KEY)
     plain = AlphaBeta(7, entries=0)
-    nodes = [int(np.sum(search(dataclasses.replace(plain, entries=entries))[0].nodes)) for entries in (0, 2**8, 2**16)]
+    nodes = [int(np.sum(search(dataclasses.replace(plain, entries=entries))[0].nodes)) for entries in (0, 2**6, 2**14)]
     assert nodes[0] > nodes[1] > nodes[2] and nodes[2] < 0.7 * nodes[0]
