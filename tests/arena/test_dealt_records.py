@@ -25,7 +25,13 @@ BACKGAMMON = make_game("backgammon")
 ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"
 
 
-@pytest.mark.parametrize(("name", "games"), [("backgammon", 4), ("bridge", 4), ("leduc_poker", 6)])
+score = jax.jit(lambda game, state: game.score(state), static_argnums=0)
+player = jax.jit(lambda game, state: game.player(state), static_argnums=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "games"), [pytest.param("backgammon", 4, marks=pytest.mark.slow), ("bridge", 4), ("leduc_poker", 6)]
+)
 def test_a_battle_s_games_are_written_read_and_followed_to_their_results(name, games, tmp_path):
     game = make_game(name)
     one, other = (dataclasses.replace(make_player("random", game), name=name) for name in ("one", "other"))
@@ -40,9 +46,9 @@ def test_a_battle_s_games_are_written_read_and_followed_to_their_results(name, g
     for number, record in enumerate(records):
         followed = follow(record)
         assert followed.over and len(followed.states) == len(record.moves) + 1
-        assert float(game.score(followed.states[-1])) == pytest.approx(record.result)
+        assert float(score(game, followed.states[-1])) == pytest.approx(record.result)
         pair, turn = divmod(number, 2)
-        mover = record.players[int(game.player(followed.states[0]))]
+        mover = record.players[int(player(game, followed.states[0]))]
         assert mover == ("one", "other")[turn], "first the game in which the first-named player moved first"
         sign = 1 - 2 * record.players.index("one")
         assert (np.sign(record.result) * sign + 1) / 2 == scores[pair, turn]

@@ -150,6 +150,7 @@ def test_endgames_of_othello_are_as_a_plain_search_with_other_rules_says():
         }
 
 
+@pytest.mark.slow
 def test_endgames_of_kalah_are_as_a_plain_search_by_other_rules_says():
     known: dict[tuple[int, ...], int] = {}
     for moves, worths, label in some("kalah", 2, "12 seeds"):

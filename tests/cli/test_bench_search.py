@@ -53,6 +53,7 @@ def test_a_second_gives_a_depth_and_a_rate():
     assert rate.ours > 0
 
 
+@pytest.mark.slow
 def test_games_in_lockstep_are_won_against_a_random_player():
     row = _lockstep(games=16, depth=2)
     assert row.ours > 0

@@ -14,14 +14,14 @@ import pytest
 from beamzero.cli import main
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
-from tests.training.toy import GAME, NET, ROOT, run_toy, tree_hash
+from tests.training.toy import GAME, NET, ROOT, tree_hash
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def made(tmp_path_factory, begun_run) -> Path:
     """A folder with a run, its agent, and things that are neither."""
     folder = tmp_path_factory.mktemp("made")
-    run_toy(folder / "run", iterations=1, rate_every=0)
+    shutil.copytree(begun_run, folder / "run")
     load_trained(str(folder / "run"), make_game(GAME)).save(folder / "agent.safetensors")
     agent = (folder / "agent.safetensors").read_bytes()
     (folder / "short.safetensors").write_bytes(agent[:-1])

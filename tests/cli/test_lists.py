@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 
 import jax
 import numpy as np
@@ -21,10 +22,10 @@ from tests.training.toy import GAME, run_toy, same_bits
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory, begun_run, rated_run):
     folder = tmp_path_factory.mktemp("runs")
-    run_toy(folder / "rated", iterations=2)
-    run_toy(folder / "group" / "begun", iterations=1, rate_every=0)
+    shutil.copytree(rated_run, folder / "rated")
+    shutil.copytree(begun_run, folder / "group" / "begun")
     (folder / "broken").mkdir()
     (folder / "broken" / "run.json").write_text("{")
     return folder

@@ -9,7 +9,7 @@ import pytest
 from beamzero.cli import main
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
-from tests.training.toy import GAME, run_toy
+from tests.training.toy import GAME
 
 
 def run_main(capsys, *words: str) -> str:
@@ -54,10 +54,9 @@ def test_battle_for_people(capsys):
     assert f"60 games of tic_tac_toe from {result['openings']} different openings of 2 random plies" in text
 
 
-def test_trained_agents_fight_as_runs_and_as_files(tmp_path, capsys):
-    run_toy(tmp_path / "run", iterations=1, rate_every=0)
-    load_trained(str(tmp_path / "run"), make_game(GAME)).save(tmp_path / "agent.safetensors")
-    run, file = f"probs:{tmp_path / 'run'}", f"probs:{tmp_path / 'agent.safetensors'}"
+def test_trained_agents_fight_as_runs_and_as_files(begun_run, tmp_path, capsys):
+    load_trained(str(begun_run), make_game(GAME)).save(tmp_path / "agent.safetensors")
+    run, file = f"probs:{begun_run}", f"probs:{tmp_path / 'agent.safetensors'}"
     results = [
         json.loads(run_main(capsys, "battle", GAME, agent, "random", "--games", "20", "--json"))
         for agent in (run, file)

@@ -614,9 +614,10 @@ def test_wrong_input_gets_one_line_and_status_2(monkeypatch, capsys, arguments, 
     assert err.startswith("beamzero: ") and wrong in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_it_can_be_piped_into():
-    command = [sys.executable, "-m", "beamzero", "play", "connect_four", "--agent", "lookahead:2"]
-    done = subprocess.run(command, input="d\nvalues\nquit\n", capture_output=True, text=True, cwd=ROOT, timeout=120)
+    command = [sys.executable, "-m", "beamzero", "play", "tic_tac_toe", "--agent", "lookahead:1"]
+    done = subprocess.run(command, input="b2\nvalues\nquit\n", capture_output=True, text=True, cwd=ROOT, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
     assert "plays" in done.stdout and "◂ best" in done.stdout
