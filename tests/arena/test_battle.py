@@ -50,7 +50,7 @@ def test_random_against_itself_is_even():
     ("stronger", "weaker", "score"),
     [
         ("lookahead:1", "random", 0.76),
-        ("lookahead:2", "lookahead:1", 0.90),
+        pytest.param("lookahead:2", "lookahead:1", 0.90, marks=pytest.mark.slow),
         pytest.param("lookahead:3", "lookahead:2", 0.66, marks=pytest.mark.slow),
     ],
 )

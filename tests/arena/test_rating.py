@@ -214,10 +214,8 @@ def test_rate_against_gives_bounds():
     assert between.elo == pytest.approx(1250.0)
 
 
-@pytest.mark.parametrize(
-    "strengths, pairs",
-    [(STRENGTHS, 30), pytest.param({"random": 1000.0, "a": 1400.0, "b": 1900.0}, 50, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("strengths, pairs", [(STRENGTHS, 30), ({"random": 1000.0, "a": 1400.0, "b": 1900.0}, 50)])
 def test_intervals_cover_the_true_ratings(strengths, pairs):
     tournaments = 150
     covered = dict.fromkeys(strengths, 0)

@@ -47,6 +47,7 @@ def test_a_peer_that_disagrees_is_not_passed_over(monkeypatch):
         list(_connect_four(peer=True, depth=4, ordered_depth=4))
 
 
+@pytest.mark.slow
 def test_a_second_gives_a_depth_and_a_rate():
     plies, rate = _in_a_second(_MIDDLES[0])
     assert plies.unit == "plies" and plies.peer == _MIDDLES[0].depth and plies.ours >= 1

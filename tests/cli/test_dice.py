@@ -75,6 +75,7 @@ def test_without_a_trained_agent_one_that_knows_dice_plays(tmp_path, monkeypatch
     assert default_agent(GAME)[0] == "expectiminimax:depth=2"
 
 
+@pytest.mark.slow
 def test_the_clock_ends_a_search_and_the_first_turn_is_always_searched(capsys):
     assert main(["analyse", "backgammon", "expectiminimax:seconds=0.01", "--position", ROLL, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -192,10 +192,15 @@ WRONG: list[tuple[list[str], str]] = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def before(made) -> str:
+    """What it holds; the same before each test, or one has failed."""
+    return tree_hash(made)
+
+
 @pytest.mark.parametrize(("words", "wrong"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
-def test_wrong_input_gets_one_line_and_status_2_and_writes_nothing(made, capsys, monkeypatch, words, wrong):
+def test_wrong_input_gets_one_line_and_status_2_and_writes_nothing(made, before, capsys, monkeypatch, words, wrong):
     monkeypatch.chdir(made)
-    before = tree_hash(made)
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -41,7 +41,7 @@ def play_out(page):
 # --- games -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", ["tic_tac_toe", "kalah", "connect_four"])
+@pytest.mark.parametrize("game", ["tic_tac_toe", "kalah", pytest.param("connect_four", marks=pytest.mark.slow)])
 def test_a_whole_game_against_an_agent(browser, game):
     id = begin(browser, game)
     with seat(browser, id) as page:

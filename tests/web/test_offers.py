@@ -13,7 +13,14 @@ from beamzero.web.offers import Offers, title_of
 from beamzero.web.runs import list_runs, run_rows
 
 
-@pytest.mark.parametrize("name", [name for name in GAMES if not GAMES[name].hidden])  # the page shows no cards yet
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name.startswith("chess") else ())
+        for name in GAMES
+        if not GAMES[name].hidden  # the page shows no cards yet
+    ],
+)
 def test_every_game_has_opponents_from_weak_to_strong_and_all_can_be_made(name):
     offers = Offers([name])
     agents = offers.agents_of(name)

@@ -20,6 +20,7 @@ def browsers(tmp_path_factory):
         yield browser
 
 
+@pytest.mark.slow
 def test_every_answer_is_as_described(browsers):
     description = schemathesis.openapi.from_dict(browsers().get("/api/openapi.json").json())
     operations = [found.ok() for found in description.get_all_operations()]
