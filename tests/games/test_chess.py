@@ -19,7 +19,6 @@ from beamzero.games.chess.state import Ending
 from beamzero.search.perft import perft
 
 CHESS, SMALL = make_game("chess"), make_game("chess6x6")
-slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 
 VARIANT = """[chess6x6:losalamos]
 doubleStep = true
@@ -161,19 +160,21 @@ ENDGAMES = [
 # --- counts ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_lines_from_the_start_of_chess():
     assert perft(CHESS, 4) == [20, 400, 8902, 197281]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fen", "counts"),
     [
         (HARD[0], [48, 2039, 97862]),
         (HARD[1], [14, 191, 2812, 43238]),
         (HARD[2], [6, 264, 9467]),
-        slow(HARD[3], [44, 1486, 62379]),
-        slow(HARD[4], [46, 2079, 89890]),
-        slow(HARD[5], [24, 496, 9483, 182838]),
+        (HARD[3], [44, 1486, 62379]),
+        (HARD[4], [46, 2079, 89890]),
+        (HARD[5], [24, 496, 9483, 182838]),
     ],
 )
 def test_lines_from_hard_positions(fen, counts):
@@ -189,6 +190,7 @@ def test_lines_from_the_start_of_chess6x6():
 # --- random games ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_random_games_go_as_in_python_chess():
     draw = random.Random(0)
     check_lines(CHESS, [play_python_chess(chess.STARTING_FEN, draw) for _ in range(8)])
@@ -280,6 +282,7 @@ def shuffle(game, plies: int):
     return endings
 
 
+@pytest.mark.slow
 def test_the_rules_of_repetition_and_fifty_moves_can_be_switched_off():
     name = "chess6x6"  # Chess has the same rules here, and takes longer to compile.
     endings = shuffle(make_game(name, history=1), 8)

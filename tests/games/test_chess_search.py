@@ -444,6 +444,7 @@ def test_what_can_change_what_follows_is_in_the_key(first, second, same):
     assert (key(CHESS, states[0]) == key(CHESS, states[1])) == same
 
 
+@pytest.mark.slow
 def test_rules_that_are_switched_off_leave_the_key_alone():
     free = make_game("chess6x6", history=1, threefold=False, fifty_moves=False, max_plies=230)
     states = [free.read_position(f"r2k1r/pppppp/6/6/PPPPPP/R2K1R w - - {clock} 40") for clock in (0, 40, 77)]

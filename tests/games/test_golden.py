@@ -9,7 +9,7 @@ from tests.games import golden
 from tests.games.play import params
 
 
-@pytest.mark.parametrize("name", params(GAMES, ["chess"]))
+@pytest.mark.parametrize("name", params(GAMES, ["chess", "chess6x6"]))
 def test_the_game_goes_as_it_was_written_down(name):
     written = golden.path(name).read_text(encoding="utf-8")
     assert golden.playthrough(make_game(name)) == written, f"meant? then `{golden.COMMAND} {name}`"

@@ -184,14 +184,17 @@ def weight(pits: np.ndarray) -> np.ndarray:
     return (pits.astype(int) * each).sum(axis=(-2, -1))
 
 
-@pytest.mark.parametrize(("houses", "seeds"), PUBLISHED)
+SOLVED = [slow(*size) if size[1] > 3 or size == (3, 3) else size for size in PUBLISHED]
+
+
+@pytest.mark.parametrize(("houses", "seeds"), SOLVED)
 def test_small_boards_have_the_value_that_brute_force_and_the_literature_give(houses, seeds):
     score, margin = solve(Kalah(houses, seeds))
     assert margin == solve_by_hand(KalahByHand(houses, seeds), {})
     assert score == np.sign(margin) == {"W": 1, "D": 0, "L": -1}[PUBLISHED[houses, seeds]]
 
 
-@pytest.mark.parametrize(("houses", "seeds"), [size for size in PUBLISHED if size != (3, 3)])
+@pytest.mark.parametrize(("houses", "seeds"), [size for size in SOLVED if size != slow(3, 3)])
 def test_small_boards_with_empty_capture_have_the_value_that_brute_force_gives(houses, seeds):
     score, margin = solve(Kalah(houses, seeds, empty_capture=True))
     assert margin == solve_by_hand(KalahByHand(houses, seeds, empty_capture=True), {})

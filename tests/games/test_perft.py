@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import pytest
 
@@ -9,13 +11,15 @@ from beamzero.games import make_game
 from beamzero.search.perft import perft
 from tests.games.play import step
 
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+
 
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
         ("tic_tac_toe", [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
-        ("connect_four", [7, 49, 343, 2401, 16807, 117649, 823536, 5673234]),
-        ("othello", [4, 12, 56, 244, 1396, 8200, 55092, 390216]),
+        slow("connect_four", [7, 49, 343, 2401, 16807, 117649, 823536, 5673234]),
+        slow("othello", [4, 12, 56, 244, 1396, 8200, 55092, 390216]),
         ("checkers", [7, 49, 302, 1469, 7361, 36768]),  # so early, no jump is followed by another
     ],
 )

@@ -14,18 +14,19 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.errors import BadInput
-from beamzero.games import GAMES, Game, make_game
+from beamzero.games import Game, make_game
 from beamzero.games.pgx_games import PGX_GAMES
 from tests.conftest import relaxed_promotion
-from tests.games.play import Facts, Games, at, declared, random_games, replay
+from tests.games.play import Facts, Games, at, declared, params, random_games, replay, stack
 from tests.training.toy import SETTINGS
 
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 NUMBER = 8
 NAMES = ["hex", "go_9x9"]
 """Those that compile fast enough to be played here; small ones are held against our own below."""
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=params(NAMES, ["go_9x9"]))
 def game(request) -> Game:
     return make_game(f"pgx:{request.param}")
 
@@ -131,7 +132,7 @@ def test_a_position_can_be_shown_and_a_finished_game_says_why(game):
         assert game.outcome_reason(state).startswith("draw") == (float(state.score) == 0)
 
 
-@pytest.mark.parametrize(("name", "most"), [("hex", 280), ("go_9x9", 2800), ("animal_shogi", 2500)])
+@pytest.mark.parametrize(("name", "most"), [("hex", 280), slow("go_9x9", 2800), slow("animal_shogi", 2500)])
 def test_a_state_keeps_no_observation_and_no_more_bits_than_it_needs(name, most):
     state = make_game(f"pgx:{name}").init(jax.random.key(0))
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(state)) <= most
@@ -140,15 +141,15 @@ def test_a_state_keeps_no_observation_and_no_more_bits_than_it_needs(name, most)
 # --- our own games -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in ("tic_tac_toe", "connect_four", "othello") if name in GAMES])
+@pytest.mark.parametrize("name", params(["tic_tac_toe", "connect_four", "othello"], ["connect_four", "othello"]))
 def test_our_own_game_goes_the_same_way(name):
     """pgx's Othello ends with two passes; ours ends before them."""
     theirs, ours = make_game(f"pgx:{name}"), make_game(name)
     games = jax.device_get(random_games(theirs, 32, jax.random.key(3)))
     # pgx counts the squares of tic-tac-toe from the top left, we from the bottom left.
     turned = np.arange(9).reshape(3, 3)[::-1].ravel() if name == "tic_tac_toe" else np.arange(ours.num_actions)
-    first = jax.vmap(ours.init)(jax.random.split(jax.random.key(0), 32))
-    seen = jax.device_get(replay(ours, first, turned[games.actions].astype(np.int32)))
+    first = stack([ours.init(jax.random.key(0))] * 32)
+    seen = replay(ours, first, turned[games.actions].astype(np.int32))
     passes = theirs.num_actions - 1 if name == "othello" else -1
     passing = ~games.facts.over & (games.actions == passes)
     last = passing & (np.roll(passing, -1, axis=0) | np.roll(passing, 1, axis=0))
@@ -263,6 +264,7 @@ def run_main(capsys, *words: str) -> dict:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_an_agent_is_trained_exported_and_fights(tmp_path, capsys):
     game, run, file = "pgx:tic_tac_toe", tmp_path / "run", tmp_path / "agent.safetensors"
     settings = {**SETTINGS, "expand": 1, "rate_every": 0}
@@ -276,5 +278,6 @@ def test_an_agent_is_trained_exported_and_fights(tmp_path, capsys):
     assert "pgx:tic_tac_toe" in capsys.readouterr().err, "an agent plays only the rules it learned"
 
 
+@pytest.mark.slow
 def test_lines_are_counted(capsys):
     assert run_main(capsys, "perft", "pgx:tic_tac_toe", "3", "--moves", "a1,c3")["nodes"] == [7, 42, 210]

@@ -27,7 +27,9 @@ ON_BOARDS = [name for name in GAMES if not GAMES[name].hidden and not GAMES[name
 """Cards are played nowhere, and of backgammon's points no picture tells who moved where: the game itself says so."""
 
 
-@pytest.mark.parametrize("name", params([*ON_BOARDS, "pgx:hex", "pgx:go_9x9"], ["chess", "pgx:go_9x9"]))
+@pytest.mark.parametrize(
+    "name", params([*ON_BOARDS, "pgx:hex", "pgx:go_9x9"], ["chess", "chess6x6", "pgx:hex", "pgx:go_9x9"])
+)
 def test_every_move_is_made_where_the_pictures_before_and_after_it_differ(name):
     """A game may say so itself, which is sooner done; what can be seen must agree with it."""
     game = make_game(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,9 +17,13 @@ from beamzero.players.classic import QUIET_PLIES
 from beamzero.players.clocked import ClockedPlayer
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.deepening import deepen
+from tests.games.play import stack, step
 from tests.search.plain import Lines, Minimax, random_positions, rows
 
-TIC_TAC_TOE, KALAH, FOUR = make_game("tic_tac_toe"), make_game("kalah"), make_game("connect_four")
+TIC_TAC_TOE, KALAH = make_game("tic_tac_toe"), make_game("kalah:houses=4,seeds=3")
+FOUR = make_game("connect_four:rows=4,columns=5,length=3")
+NUMBER = 16
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 KEY = jax.random.key(0)
 MEGABYTE = 2**16
 """Entries."""
@@ -118,8 +124,8 @@ def test_minimax_chooses_evenly_between_the_best_moves():
     player, number = make_player("minimax:depth=2", TIC_TAC_TOE), 1200
     state = TIC_TAC_TOE.init(KEY)
     for text in ("a1", "a2", "b1", "b3", "c3", "c2"):  # c1 makes the bottom row, b2 the diagonal
-        state = TIC_TAC_TOE.step(state, TIC_TAC_TOE.parse_action(state, text))
-    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (number, *x.shape)), state)
+        state = step(TIC_TAC_TOE, state, TIC_TAC_TOE.parse_action(state, text))
+    states = stack([state] * number)
     moves = np.asarray(player.choose(states, jnp.ones(number, jnp.bool_), KEY))
     wins = [TIC_TAC_TOE.parse_action(state, text) for text in ("c1", "b2")]
     counts = np.bincount(moves, minlength=9)
@@ -127,19 +133,19 @@ def test_minimax_chooses_evenly_between_the_best_moves():
     assert counts[wins].sum() == number and (np.abs(counts[wins] - number / 2) < 5 * (number / 4) ** 0.5).all()
 
 
-@pytest.mark.parametrize("name", ["minimax:depth=3", "alphabeta:3", "alphabeta:3,order=false,hash=0"])
+@pytest.mark.parametrize("name", ["minimax:depth=3", "alphabeta:3", slow("alphabeta:3,order=false,hash=0")])
 def test_a_best_move_by_the_game_s_own_evaluation_is_chosen_where_it_is_its_turn(name):
-    player, states = make_player(name, FOUR), random_positions(FOUR, 40, seed=2)
-    turn = np.arange(40) % 3 != 1
+    player, states = make_player(name, FOUR), random_positions(FOUR, NUMBER, seed=2)
+    turn = np.arange(NUMBER) % 3 != 1
     moves = np.asarray(player.choose(states, jnp.asarray(turn), KEY))
     known = worths(FOUR, player, states, 3)
-    assert moves.dtype == np.int32 and moves.shape == (40,)
+    assert moves.dtype == np.int32 and moves.shape == (NUMBER,)
     assert all(nearly_best(known[row], int(moves[row])) for row in np.flatnonzero(turn))
 
 
-@pytest.mark.parametrize("name", ["minimax:depth=2", "alphabeta:3"])
+@pytest.mark.parametrize("name", ["minimax:depth=2", slow("alphabeta:3")])
 def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
-    states, turn, chosen = random_positions(KALAH, 40, seed=2), jnp.arange(40) % 5 != 2, []
+    states, turn, chosen = random_positions(KALAH, NUMBER, seed=2), np.arange(NUMBER) % 5 != 2, []
     for cores in (1, 9):
         monkeypatch.setattr("beamzero.players.player.searches_at_once", lambda *_, cores=cores: cores)
         chosen.append(np.asarray(make_player(name, KALAH).choose(states, turn, jax.random.key(3))))
@@ -147,17 +153,17 @@ def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
 
 
 def test_a_player_that_calls_itself_deterministic_answers_a_position_alike_whatever_stands_beside_it():
-    player, states = make_player("alphabeta:3", KALAH), random_positions(KALAH, 40, seed=2)
+    player, states = make_player("alphabeta:3", KALAH), random_positions(KALAH, NUMBER, seed=2)
     assert player.deterministic
-    moves = player.choose(states, jnp.ones(40, jnp.bool_), KEY)
-    turned = player.choose(rows(states, slice(None, None, -1)), jnp.ones(40, jnp.bool_), jax.random.key(1))
+    moves = player.choose(states, jnp.ones(NUMBER, jnp.bool_), KEY)
+    turned = player.choose(rows(states, slice(None, None, -1)), jnp.ones(NUMBER, jnp.bool_), jax.random.key(1))
     assert (np.asarray(moves) == np.asarray(turned)[::-1]).all()
 
 
 def test_nothing_compiles_again_for_other_positions():
-    player, turns = make_player("alphabeta:3", FOUR), (jnp.ones(40, jnp.bool_), jnp.arange(40) < 7)
-    player.choose(random_positions(FOUR, 40, seed=2), turns[0], KEY)
-    other, key = random_positions(FOUR, 40, seed=9), jax.random.key(1)
+    player, turns = make_player("alphabeta:3", FOUR), (jnp.ones(NUMBER, jnp.bool_), jnp.arange(NUMBER) < 7)
+    player.choose(random_positions(FOUR, NUMBER, seed=2), turns[0], KEY)
+    other, key = random_positions(FOUR, NUMBER, seed=9), jax.random.key(1)
     with CompilationCount() as count:
         for turn in turns:
             player.choose(other, turn, key)
@@ -169,10 +175,7 @@ def test_nothing_compiles_again_for_other_positions():
 
 def test_a_clocked_player_finds_a_win_however_little_time_it_has():
     player = make_player("alphabeta:seconds=0.001", FOUR)
-    state = FOUR.init(KEY)
-    for column in (3, 0, 3, 0, 3, 1):
-        state = FOUR.step(state, jnp.int32(column))
-    states = jax.tree.map(lambda x: jnp.stack([x, x]), state)
+    states = stack([step(FOUR, FOUR.init(KEY), 3, 0, 3, 0)] * 2)
     result = player.think(states, KEY)
     assert (np.asarray(result.action) == 3).all() and (np.asarray(result.value) == 1).all()
     assert np.asarray(result.proven)[:, 3].all()
@@ -181,7 +184,7 @@ def test_a_clocked_player_finds_a_win_however_little_time_it_has():
 
 def test_a_clocked_player_obeys_its_other_limits():
     """With time to spare, it is the player without a clock."""
-    states = random_positions(FOUR, 6, seed=2)
+    states = random_positions(FOUR, NUMBER, seed=2)
     clocked = make_player("alphabeta:3,seconds=3600,hash=0", FOUR)
     plain = make_player("alphabeta:3,hash=0", FOUR)
     for one, other in zip(clocked.think(states, KEY), plain.think(states, KEY), strict=True):

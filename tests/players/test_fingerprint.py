@@ -53,6 +53,7 @@ def test_one_weight_matters():
     assert fingerprint(changed) != fingerprint(player)
 
 
+@pytest.mark.slow
 def test_another_process_finds_the_same():
     program = (
         "from beamzero.games import make_game; from beamzero.players import make_player;"

@@ -12,6 +12,7 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.engine_process import EngineTrouble
 from beamzero.players.gnubg import board_line, follow, read_turn
+from tests.games.play import step
 
 GAME = make_game("backgammon")
 START = "XGID=-b----E-C---eE---c-e----B-:0:0:{turn}:{dice}"
@@ -34,7 +35,7 @@ def test_a_turn_is_found_in_whatever_order_it_is_told():
         names, state = [], read("31")
         for action in follow(GAME, state, read_turn(told)):
             names.append(GAME.action_name(state, action))
-            state = GAME.step(state, np.int32(action))
+            state = step(GAME, state, action)
         assert sorted(names) == ["6/5", "8/5"]
         assert int(state.side) == 1
     state = read("66")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from beamzero.players.levels import LEVELS, Slipping
 from beamzero.runs.agentfile import flatten, save_agent
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.minimax import Lookahead
+from tests.games.play import stack, step
 
 GAME = make_game("tic_tac_toe")
 
@@ -34,11 +34,9 @@ def agent(tmp_path_factory):
 
 
 def test_a_share_of_the_moves_is_any_legal_one():
-    states = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 4000))
-    search = Slipping(Lookahead(1), 0.25)
-    # One move away from three in a row, with six others to slip to.
-    for move in (0, 3, 1, 4):
-        states = jax.vmap(GAME.step, (0, None))(states, jnp.int32(move))
+    # One move away from three in a row, with four others to slip to.
+    states = stack([step(GAME, GAME.init(jax.random.key(0)), 0, 3, 1, 4)] * 4000)
+    search = jax.jit(Slipping(Lookahead(1), 0.25), static_argnums=0)
     found = search(GAME, zero_evaluator(GAME), states, jax.random.key(1))
     wins = np.mean(np.asarray(found.action) == 2)
     assert wins == pytest.approx(0.75 + 0.25 / 5, abs=0.02)
@@ -51,6 +49,11 @@ def test_every_level_is_a_player_and_full_is_the_search(agent):
     assert [player.deterministic for player in players.values()] == [False, False, False, True, True]
     assert players["full"].search == make_player(f"{agent},expand=100", GAME).search
     assert players["hard"].search == make_player(agent, GAME).search
+
+
+@pytest.mark.slow
+def test_a_full_search_beats_a_beginner(agent):
+    players = {level: make_player(f"{agent},level={level}", GAME) for level in ("full", "beginner")}
     played = battle(GAME, players["full"], players["beginner"], games=40, seed=1)
     assert played.interval.low > 0.5
 

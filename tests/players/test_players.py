@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,16 +19,15 @@ from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.minimax import Lookahead
 from beamzero.search.simple import AnyMove, OneLook
-from tests.training.toy import GAME, run_toy
+from tests.games.play import ask_all, params, stack, step
+from tests.training.toy import GAME
 
 TIC_TAC_TOE = make_game(GAME)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("players") / "run"
-    run_toy(folder, iterations=2)
-    return folder
+@pytest.fixture
+def run(probs_run):
+    return probs_run
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_it_is_the_package_s_own_function_too():
 
 def test_checkpoints_of_one_run_are_different_players(run):
     one, two = (make_player(f"probs:{run},checkpoint={step}", TIC_TAC_TOE) for step in (1, 2))
-    state = jax.tree.map(lambda x: x[None], TIC_TAC_TOE.step(TIC_TAC_TOE.init(jax.random.key(0)), jnp.int32(4)))
+    state = stack([step(TIC_TAC_TOE, TIC_TAC_TOE.init(jax.random.key(0)), 4)])
     assert not np.array_equal(one.think(state, jax.random.key(0)).values, two.think(state, jax.random.key(0)).values)
 
 
@@ -97,15 +98,16 @@ def test_an_unknown_agent_is_told_all_that_there_are():
 # --- choosing --------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def positions(count: int):
     """Different positions after a first move, none of them over."""
-    found = [TIC_TAC_TOE.step(TIC_TAC_TOE.init(jax.random.key(0)), jnp.int32(2))]
+    found = [step(TIC_TAC_TOE, TIC_TAC_TOE.init(jax.random.key(0)), 2)]
     for state in found:
         if len(found) >= count:
             break
-        children = [TIC_TAC_TOE.step(state, jnp.int32(a)) for a in TIC_TAC_TOE.legal_actions(state)]
+        children = [step(TIC_TAC_TOE, state, action) for action in TIC_TAC_TOE.legal_actions(state)]
         found += [child for child in children if not TIC_TAC_TOE.over(child)]
-    return jax.tree.map(lambda *x: jnp.stack(x), *found[:count])
+    return stack(found[:count])
 
 
 def net_player(search=None, seed=0):
@@ -117,20 +119,20 @@ def net_player(search=None, seed=0):
 @pytest.mark.parametrize("turn", ["all", "none", "one", "some"])
 @pytest.mark.parametrize("search", [OneLook(), BeamSearch(5)], ids=["one look", "beam"])
 def test_it_chooses_in_the_rows_where_it_is_to_move(search, turn):
-    player, states = net_player(search), positions(21)
-    rows = np.arange(21)
+    player, states = net_player(search), positions(16)
+    rows = np.arange(16)
     mask = {"all": rows >= 0, "none": rows < 0, "one": rows == 13, "some": rows % 3 == 1}[turn]
     chosen = np.asarray(player.choose(states, jnp.array(mask), jax.random.key(0)))
     thought = np.asarray(player.think(states, jax.random.key(5)).action)
-    assert chosen.dtype == np.int32 and chosen.shape == (21,)
+    assert chosen.dtype == np.int32 and chosen.shape == (16,)
     assert (chosen[mask] == thought[mask]).all()
 
 
 def test_rows_that_are_not_its_turn_cost_nothing():
     """Their states may be anything: here they are over, and the chunks that hold none of ours are never asked for."""
     player, states = net_player(BeamSearch(5)), positions(16)
-    over = jax.tree.map(lambda x: x.at[8:].set(x[:1]), states)._replace(
-        winner=jnp.where(jnp.arange(16) < 8, 0, 1).astype(jnp.int8)
+    over = jax.tree.map(lambda x: np.concatenate([x[:8], np.repeat(x[:1], 8, axis=0)]), states)._replace(
+        winner=np.where(np.arange(16) < 8, 0, 1).astype(np.int8)
     )
     mask = jnp.arange(16) < 8
     assert (
@@ -140,8 +142,7 @@ def test_rows_that_are_not_its_turn_cost_nothing():
 
 def test_random_moves_are_legal_even_and_by_the_key():
     player = make_player("random", TIC_TAC_TOE)
-    state = TIC_TAC_TOE.step(TIC_TAC_TOE.init(jax.random.key(0)), jnp.int32(4))
-    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (4000, *x.shape)), state)
+    states = stack([step(TIC_TAC_TOE, TIC_TAC_TOE.init(jax.random.key(0)), 4)] * 4000)
     everyone = jnp.ones(4000, jnp.bool_)
     moves = np.asarray(player.choose(states, everyone, jax.random.key(0)))
     counts = np.bincount(moves, minlength=9)
@@ -156,29 +157,29 @@ def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
     """Both draw between many equal moves; the rows are shared by as many programs as there are cores."""
     states, turn = positions(40), jnp.arange(40) % 5 != 2
     chosen = []
-    for cores in (1, 2, 3, 9):
+    for cores in (1, 3, 9):
         monkeypatch.setattr("beamzero.players.player.searches_at_once", lambda on_host=False, cores=cores: cores)
         chosen.append(np.asarray(make_player(name, TIC_TAC_TOE).choose(states, turn, jax.random.key(3))))
     assert all((chosen[0] == other).all() for other in chosen[1:])
     assert len(set(chosen[0][turn].tolist())) > 3
 
 
-@pytest.mark.parametrize("name", [GAME, "othello:size=4"])
+@pytest.mark.parametrize("name", params([GAME, "othello:size=4"], ["othello:size=4"]))
 def test_on_a_gpu_all_rows_that_have_the_turn_are_done_at_once(monkeypatch, name):
     """As the program for a GPU does it, run here. Narrow games have a size for half of the rows, others only one."""
     game = make_game(name)
-    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 6))
+    states = stack([game.init(jax.random.key(0))] * 6)
     player = SearchPlayer("one look", game, Lookahead(1), zero_evaluator(game))
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     for turn in ([True] * 6, [False, True] * 3, [False] * 6):
         moves = np.asarray(player.choose(states, jnp.array(turn), jax.random.key(1)))
-        legal = np.asarray(jax.vmap(game.legal)(states))[np.arange(6), moves]
+        legal = ask_all(game, "legal", states)[np.arange(6), moves]
         assert all(legal[row] if turn[row] else moves[row] == 0 for row in range(6))
 
 
 def test_players_that_differ_in_weights_share_their_code():
-    states, turn = positions(8), jnp.ones(8, jnp.bool_)
-    players = [net_player(BeamSearch(4), seed) for seed in (0, 7)]
+    states, turn = positions(16), jnp.ones(16, jnp.bool_)
+    players = [net_player(BeamSearch(5), seed) for seed in (0, 7)]
     players[0].choose(states, turn, jax.random.key(0))
     with CompilationCount() as count:
         players[1].choose(states, turn, jax.random.key(0))

@@ -15,12 +15,13 @@ from beamzero.players import make_player
 from beamzero.players.analysis import analyse
 from beamzero.players.solved import deal_tree
 from beamzero.search.cfr import solve
+from tests.games.play import ask_all, at, stack
 
 GAME = make_game("leduc_poker")
 
 
 def states():
-    return jax.tree.map(jnp.asarray, deal_tree(GAME).states)
+    return deal_tree(GAME).states
 
 
 def test_it_plays_by_the_average_strategy():
@@ -36,9 +37,9 @@ def test_it_plays_by_the_average_strategy():
 def test_it_draws_by_its_key_and_by_nothing_hidden():
     player, number = make_player("cfr:30", GAME), 3000
     place = int(np.argmin(np.abs(np.asarray(player.think(states(), jax.random.key(0)).policy)[:, 2] - 0.5)))
-    state = jax.tree.map(lambda x: x[place], states())
-    same = jax.tree.map(lambda x: jnp.broadcast_to(x, (number, *x.shape)), state)
-    others = jax.vmap(GAME.determinize)(same, jax.vmap(GAME.seat)(same), jax.random.split(jax.random.key(1), number))
+    same = stack([at(states(), place)] * number)
+    keys = jax.random.split(jax.random.key(1), number)
+    others = ask_all(GAME, "determinize", same, ask_all(GAME, "seat", same), keys)
     turn = jnp.ones(number, jnp.bool_)
     played = player.choose(same, turn, jax.random.key(2))
     assert (played == player.choose(others, turn, jax.random.key(2))).all()
@@ -91,6 +92,7 @@ def test_an_analysis_tells_no_line_since_that_would_tell_cards():
     assert found.line == [found.best] and {move.move for move in found.moves} == {"check", "bet"}
 
 
+@pytest.mark.slow
 def test_it_plays_battles_from_different_deals():
-    played = battle(GAME, make_player("cfr:30", GAME), make_player("random", GAME), games=200, random_plies=0)
-    assert played.games == 200 and played.openings > 10 and played.forfeits == (0, 0)
+    played = battle(GAME, make_player("cfr:30", GAME), make_player("random", GAME), games=100, random_plies=0)
+    assert played.games == 100 and played.openings > 10 and played.forfeits == (0, 0)

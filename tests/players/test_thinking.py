@@ -14,6 +14,7 @@ from beamzero.players.thinking import Deepener, Fixed, FromBook, Grower, make_th
 from beamzero.players.thought import Budget, Thinker, Thought
 from beamzero.search.mcts import MCTS
 from beamzero.search.simple import OneLook
+from tests.games.play import step
 from tests.players.test_book import book_of
 
 GAME = make_game("tic_tac_toe")
@@ -28,7 +29,7 @@ def nothing(thought: Thought) -> None:
 def after(*moves: str):
     state = FIRST
     for move in moves:
-        state = GAME.step(state, GAME.parse_action(state, move))
+        state = step(GAME, state, GAME.parse_action(state, move))
     return state
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import jax
 import numpy as np
@@ -15,16 +16,14 @@ from beamzero.players.trained import every_checkpoint, load_trained, shipped_age
 from beamzero.runs.agentfile import flatten, load_agent, save_agent
 from beamzero.spec import quote
 from tests.players.test_players import positions
-from tests.training.toy import GAME, flip_a_byte, run_toy, same_bits, saved_tree
+from tests.training.toy import GAME, flip_a_byte, same_bits, saved_tree
 
 TIC_TAC_TOE = make_game(GAME)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    run_toy(folder, iterations=3, rate_every=1)
-    return folder
+@pytest.fixture
+def run(probs_run):
+    return probs_run
 
 
 @pytest.fixture
@@ -33,9 +32,13 @@ def file(run, tmp_path):
     return tmp_path / "agent.safetensors"
 
 
+@jax.jit
+def _answers(evaluator, states):
+    return evaluator.value(states), evaluator.scores(states)
+
+
 def answers(trained):
-    states = positions(30)
-    return [np.asarray(f(states)) for f in (trained.evaluator.value, trained.evaluator.scores)]
+    return list(jax.device_get(_answers(trained.evaluator, positions(30))))
 
 
 def test_an_exported_agent_answers_bit_for_bit_as_the_run_does(run, file):
@@ -80,13 +83,13 @@ def test_all_checkpoints_of_a_run_are_rated_and_drawn_as_a_curve(run, tmp_path, 
         every_checkpoint("probs:nowhere,checkpoint=all")
 
 
-def test_a_damaged_last_checkpoint_is_said_and_the_one_before_it_plays(tmp_path):
-    run_toy(tmp_path / "run", iterations=2, rate_every=0)
-    flip_a_byte(tmp_path / "run", 2)
-    with pytest.warns(UserWarning, match="checkpoint 2 in .* is damaged and not used"):
-        assert load_trained(str(tmp_path / "run"), TIC_TAC_TOE).info["iterations"] == 1
+def test_a_damaged_last_checkpoint_is_said_and_the_one_before_it_plays(run, tmp_path):
+    shutil.copytree(run, tmp_path / "run")
+    flip_a_byte(tmp_path / "run", 3)
+    with pytest.warns(UserWarning, match="checkpoint 3 in .* is damaged and not used"):
+        assert load_trained(str(tmp_path / "run"), TIC_TAC_TOE).info["iterations"] == 2
     with pytest.warns(UserWarning), pytest.raises(BadInput, match="holds no agent that could be used"):
-        load_trained(str(tmp_path / "run"), TIC_TAC_TOE, "2")
+        load_trained(str(tmp_path / "run"), TIC_TAC_TOE, "3")
 
 
 def test_another_game_is_refused(run, file):
@@ -130,15 +133,7 @@ def test_a_foreign_agent_is_refused_in_one_line(file, tmp_path, change, wrong):
     assert "\n" not in str(error.value)
 
 
-@pytest.fixture(scope="module")
-def alphazero_run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("trained by") / "alphazero"  # a space, which must be quoted
-    # A gate that the new net does not pass, so that the best one is another.
-    gate = {"gate_games": 2, "gate_score": 1.0, "gate_sims": 1}
-    run_toy(folder, algorithm="alphazero", iterations=2, rate_every=0, **gate)
-    return folder
-
-
+@pytest.mark.slow
 def test_an_agent_of_alphazero_is_the_best_net_of_its_run(alphazero_run, tmp_path):
     trained = load_trained(str(alphazero_run), TIC_TAC_TOE, algorithm="alphazero")
     assert trained.algorithm == "alphazero" and trained.nets.keys() == {"net"}
@@ -152,6 +147,7 @@ def test_an_agent_of_alphazero_is_the_best_net_of_its_run(alphazero_run, tmp_pat
     assert same_bits(answers(again), [value, scores]) and again.info == trained.info
 
 
+@pytest.mark.slow
 def test_an_agent_of_the_other_algorithm_is_refused_with_the_name_it_goes_by(alphazero_run, run, tmp_path):
     file = tmp_path / "agent.safetensors"
     either = load_trained(str(alphazero_run), TIC_TAC_TOE, algorithm=None)
@@ -179,8 +175,15 @@ def test_weights_lie_in_the_file_by_their_names(run, file):
     assert all(array.dtype == np.float32 for array in tensors.values())
 
 
+@pytest.mark.slow
 def test_shipped_agents_can_be_loaded_by_their_names():
+    smallest = min(shipped_agents().values(), key=lambda path: path.stat().st_size)
     for name, path in shipped_agents().items():
-        game = make_game(json.loads(json.dumps(load_agent(path)[1]))["game"])
+        game = make_game(load_agent(path)[1]["game"])
         trained = load_trained(name, game, algorithm=None)
-        assert trained.evaluator.scores(jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))).shape[0] == 1
+        states = jax.tree.map(lambda x: x[None], game.init(jax.random.key(0)))
+        assert jax.eval_shape(trained.evaluator.scores, states).shape == (1, game.num_actions), "its weights fit"
+        if path == smallest:
+            assert np.isfinite(
+                jax.jit(lambda evaluator, states: evaluator.scores(states))(trained.evaluator, states)
+            ).all()

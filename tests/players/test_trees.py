@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,46 +15,63 @@ import pytest
 from beamzero.cli.position import play_moves
 from beamzero.errors import BadInput
 from beamzero.games import make_game
+from beamzero.nets import Net, make_net
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.analysis import analyse
 from beamzero.players.clocked_tree import ClockedTree
-from beamzero.players.trained import load_trained
 from beamzero.players.trees import ROOM
-from beamzero.runs.agentfile import load_agent, save_agent
+from beamzero.runs.agentfile import flatten, save_agent
 from beamzero.search.mcts import MCTS
 from beamzero.search.rollouts import RandomGames
 from beamzero.search.simple import Likeliest
-from tests.training.toy import GAME, run_toy
+from beamzero.spec import quote
+from tests.games.play import ask_all, stack
+from tests.training.toy import GAME, NET, settings
 
 TIC_TAC_TOE = make_game(GAME)
 KEY = jax.random.key(0)
+slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 WIN = "a1,b1,a2,b2"
 """After these moves a3 wins, and so does b3 for the other side."""
 
 
+class Agents(NamedTuple):
+    """Where agents are: a run and a file of AlphaZero, and a run of PROBS. A run is made when it is first named."""
+
+    file: Path
+    request: pytest.FixtureRequest
+
+    def write(self, text: str) -> str:
+        """The text with their paths for FILE, RUN and PROBS."""
+        for name, run in (("RUN", "alphazero_run"), ("PROBS", "probs_run")):
+            if name in text:
+                text = text.replace(name, quote(str(self.request.getfixturevalue(run))))
+        return text.replace("FILE", quote(str(self.file)))
+
+
+@pytest.fixture
+def agents(file, request):
+    return Agents(file, request)
+
+
 @pytest.fixture(scope="module")
-def agents(tmp_path_factory):
-    """A run and a file of AlphaZero, and a file of PROBS."""
-    folder = tmp_path_factory.mktemp("trees")
-    run_toy(folder / "run", algorithm="alphazero", iterations=2, rate_every=0)
-    file = folder / "agent.safetensors"
-    load_trained(str(folder / "run"), TIC_TAC_TOE, algorithm="alphazero").save(file)
-    tensors, info = load_agent(file)
-    info["settings"].update(c=2.5, unvisited=-0.5)
-    save_agent(file, tensors, info)
-    run_toy(folder / "probs", iterations=1, rate_every=0)
-    return {"RUN": folder / "run", "FILE": file, "PROBS": folder / "probs"}
+def file(tmp_path_factory):
+    """An agent with random weights, as AlphaZero would save it."""
+    draw = np.random.default_rng(0)
+    shapes = jax.eval_shape(Net(TIC_TAC_TOE, make_net(NET), "joint").init, KEY)
+    weights = jax.tree.map(lambda x: draw.normal(size=x.shape, scale=0.3).astype(x.dtype), shapes)
+    chosen = {**dataclasses.asdict(settings("alphazero")), "c": 2.5, "unvisited": -0.5}
+    path = tmp_path_factory.mktemp("trees") / "agent.safetensors"
+    save_agent(path, flatten({"net": weights}), {"game": GAME, "algorithm": "alphazero", "settings": chosen})
+    return path
 
 
 def make(agents, text, game=TIC_TAC_TOE):
-    for name, path in agents.items():
-        text = text.replace(name, str(path))
-    return make_player(text, game)
+    return make_player(agents.write(text), game)
 
 
 def batch(*lines):
-    states = [play_moves(TIC_TAC_TOE, moves) for moves in lines]
-    return jax.tree.map(lambda *rows: jnp.stack(rows), *states)
+    return stack(play_moves(TIC_TAC_TOE, moves) for moves in lines)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +79,10 @@ def batch(*lines):
     [
         ("mcts:sims=200", RandomGames(MCTS(200, uct=True, c=1.0)), False),
         ("mcts:200,c=0.5", RandomGames(MCTS(200, uct=True, c=0.5)), False),
-        ("alphazero:RUN", Likeliest(), True),
+        slow("alphazero:RUN", Likeliest(), True),
         ("alphazero:FILE", Likeliest(), True),
-        ("alphazero:path=RUN,checkpoint=1", Likeliest(), True),
-        ("alphazero:RUN,sims=30", MCTS(30), True),
+        slow("alphazero:path=RUN,checkpoint=1", Likeliest(), True),
+        slow("alphazero:RUN,sims=30", MCTS(30), True),
         ("alphazero:FILE,sims=30", MCTS(30, c=2.5, unvisited=-0.5), True),
         ("alphazero:FILE,sims=30,c=0.7", MCTS(30, c=0.7, unvisited=-0.5), True),
     ],
@@ -76,8 +98,8 @@ def test_a_text_names_a_search_and_c_is_what_the_agent_was_trained_with(agents, 
     [
         ("mcts:seconds=0.02", MCTS(ROOM, uct=True, c=1.0)),
         ("mcts:seconds=1e-9", MCTS(ROOM, uct=True, c=1.0)),
-        ("mcts:seconds=60,sims=40", MCTS(40, uct=True, c=1.0)),
-        ("alphazero:FILE,seconds=0.02", MCTS(ROOM, c=2.5, unvisited=-0.5)),
+        slow("mcts:seconds=60,sims=40", MCTS(40, uct=True, c=1.0)),
+        slow("alphazero:FILE,seconds=0.02", MCTS(ROOM, c=2.5, unvisited=-0.5)),
     ],
 )
 def test_a_time_names_a_search_that_ends_by_the_clock_or_when_its_tree_is_full(agents, text, search):
@@ -101,8 +123,8 @@ def test_however_short_the_time_an_analysis_has_a_legal_move():
 def test_one_look_is_the_likeliest_legal_move_of_the_net(agents):
     player = make(agents, "alphazero:FILE")
     states = batch("", "b2", WIN)
-    scores = np.asarray(player.evaluator.scores(states))
-    legal = np.asarray(jax.vmap(TIC_TAC_TOE.legal)(states))
+    scores = np.asarray(jax.jit(lambda evaluator, states: evaluator.scores(states))(player.evaluator, states))
+    legal = ask_all(TIC_TAC_TOE, "legal", states)
     result = player.think(states, KEY)
     np.testing.assert_array_equal(result.action, np.where(legal, scores, -np.inf).argmax(axis=1))
     powers = np.where(legal, np.exp(scores), 0)
@@ -120,7 +142,7 @@ def test_random_games_find_what_wins_and_what_must_be_stopped():
     assert (values[0] == values[1]).all() and (values[0] != values[2]).any(), "other games by another key"
 
 
-@pytest.mark.parametrize("text", ["mcts:sims=40", "mcts:sims=40,seconds=60", "alphazero:RUN,sims=40"])
+@pytest.mark.parametrize("text", ["mcts:sims=40", slow("mcts:sims=40,seconds=60"), "alphazero:FILE,sims=40"])
 @pytest.mark.parametrize("moves", ["", WIN])
 def test_an_analysis_shows_the_tree_the_line_is_legal_and_starts_with_the_best_move(agents, text, moves):
     analysis = analyse(TIC_TAC_TOE, make(agents, text), play_moves(TIC_TAC_TOE, moves), KEY)
