@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import random
 import re
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from beamzero.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 FOR_COMPILERS = 60_000  # milliseconds that an answer may take where an agent is compiled first
@@ -84,11 +87,9 @@ def serving(folder: Path, games: list[str], *more: str) -> Iterator[Server]:
 
 def beamzero(*words: str) -> Any:
     """What a command prints with --json."""
-    done = subprocess.run(
-        [sys.executable, "-m", "beamzero", *words, "--json"], capture_output=True, text=True, cwd=ROOT
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main([*words, "--json"]) == 0
+    return json.loads(printed.getvalue())
 
 
 def is_taken(port: int) -> bool:

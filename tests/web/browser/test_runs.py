@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import pytest
 from playwright.sync_api import expect
 
 from beamzero.runs.metrics import Metrics
 from beamzero.runs.run import Run
-from tests.web.browser.driver import beamzero, make_a_move, moves, wait_for_turn
+from tests.web.browser.driver import ROOT, make_a_move, moves, wait_for_turn
 
 pytestmark = pytest.mark.external
 
@@ -84,7 +86,8 @@ def test_a_run_in_training_is_shown_and_kept_up_to_date(visitor, server):
 
 def test_one_plays_against_a_checkpoint_of_a_run(visitor, server):
     words = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
-    beamzero("train", "tic_tac_toe", "--algo", "alphazero", "--run", str(server.runs / "small"), *words)
+    command = [sys.executable, "-m", "beamzero", "train", "tic_tac_toe", "--algo", "alphazero"]
+    subprocess.run([*command, "--run", str(server.runs / "small"), *words], check=True, cwd=ROOT)
     page = visitor.open("/runs")
     expect(page.locator("[data-run=small]")).to_contain_text("2 of 2")
     page.get_by_role("combobox", name="Checkpoint of small").select_option("2")
