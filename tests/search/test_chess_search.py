@@ -22,25 +22,22 @@ from beamzero.search.negamax import Memory
 from tests.search.agreement import assert_played
 from tests.search.plain import QUICK, Lines, Minimax, mixed_evaluator, rows, step_one
 
+pytestmark = pytest.mark.slow  # chess takes long to compile
+
 CHESS, SMALL = make_game("chess"), make_game("chess6x6")
 """The small one has the same rules of repetition and fifty moves, and compiles sooner."""
 FEATURES = feature_evaluator(CHESS)
-FIXED = AlphaBeta(8, entries=0)
 QUIET = AlphaBeta(8, quiet=4, entries=2**12)
 
 
-def search(settings: AlphaBeta, state: State, depth: int) -> Depth:
+def search(state: State, depth: int) -> Depth:
     """What is found at a depth, or where that is decided sooner."""
-    return list(itertools.islice(deepen(CHESS, FEATURES, settings, state), depth))[-1]
+    return list(itertools.islice(deepen(CHESS, FEATURES, QUIET, state), depth))[-1]
 
 
 def move_of(board: chess.Board, action: int) -> chess.Move:
     cells = [[str(board.piece_at(8 * rank + file) or "") for file in range(8)] for rank in range(8)]
     return chess.Move.from_uci(notation.read_action(CHESS.variant, cells, int(not board.turn), action).uci)
-
-
-def best_move(settings: AlphaBeta, fen: str, depth: int) -> chess.Move:
-    return move_of(chess.Board(fen), search(settings, CHESS.read_position(fen), depth).line[0])
 
 
 # --- against minimax, on the small board -----------------------------------------------------------------------------
@@ -129,14 +126,12 @@ MATES = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("settings", [FIXED, QUIET], ids=["fixed", "quiet"])
-def test_a_mate_is_found_with_its_distance(settings):
+def test_a_mate_is_found_with_its_distance():
     for fen, number in MATES:
         board = chess.Board(fen)
         keys = mating_moves(board, number)
         assert keys and (number == 1 or not mating_moves(board, number - 1)), "as brute force finds it"
-        found = search(settings, CHESS.read_position(fen), 2 * number - 1)
+        found = search(CHESS.read_position(fen), 2 * number - 1)
         assert (found.value, found.proven, found.plies) == (1.0, True, 2 * number - 1), fen
         assert move_of(board, found.line[0]) in keys, fen
         for action in found.line:
@@ -146,23 +141,27 @@ def test_a_mate_is_found_with_its_distance(settings):
         assert board.is_checkmate() and len(found.line) == 2 * number - 1
 
 
-@pytest.mark.slow
 def test_a_side_that_is_mated_puts_it_off():
     """In the corner every move loses, but not all of them at once."""
     fen = "7k/5K2/8/8/8/8/8/R7 b - - 0 1"
-    found = search(QUIET, CHESS.read_position(fen), 4)
+    found = search(CHESS.read_position(fen), 4)
     assert (found.value, found.proven, found.plies) == (-1.0, True, 2)
 
 
 # --- draws -----------------------------------------------------------------------------------------------------------
 
 
+def action_of(state: State, text: str) -> int:
+    """The action that is a move in UCI."""
+    cells, side = notation.cells(SMALL.variant, state), int(state.ply) & 1
+    actions = range(SMALL.num_actions)
+    return next(a for a in actions if notation.read_action(SMALL.variant, cells, side, a).uci == text)
+
+
 def play(fen: str, *moves: str) -> State:
     state = SMALL.read_position(fen)
     for text in moves:
-        read = functools.partial(notation.read_action, SMALL.variant, notation.cells(SMALL.variant, state))
-        side = int(state.ply) & 1
-        state = step_one(SMALL, state, next(a for a in range(SMALL.num_actions) if read(side, a).uci == text))
+        state = step_one(SMALL, state, action_of(state, text))
     return state
 
 
@@ -189,16 +188,17 @@ def test_near_a_draw_by_repetition_or_fifty_moves_the_table_changes_nothing():
 
 # --- the horizon -----------------------------------------------------------------------------------------------------
 
-PROTECTED_PAWN = "4k3/8/4p3/3p4/8/8/3Q4/4K3 w - - 0 1"
+PROTECTED_PAWN = "4k1/3p2/2p3/6/2Q3/4K1 w - - 0 1"
 """The queen can take a pawn, and is taken by the other."""
 
 
-@pytest.mark.slow
 def test_a_fixed_depth_believes_in_a_capture_at_its_last_ply_and_quiescence_does_not():
-    takes = chess.Move.from_uci("d2d5")
-    assert best_move(FIXED, PROTECTED_PAWN, 1) == takes
-    assert best_move(QUIET, PROTECTED_PAWN, 1) != takes
-    assert best_move(FIXED, PROTECTED_PAWN, 2) != takes, "a ply more shows it too"
+    state, evaluator = SMALL.read_position(PROTECTED_PAWN), mixed_evaluator(SMALL, 0)
+    takes = action_of(state, "c2c4")
+    fixed = Minimax(Lines(SMALL, evaluator, jax.tree.map(lambda x: np.asarray(x)[None], state), 2))
+    best = [max(moves, key=lambda move: moves[move].worth) for moves in (fixed.moves(0, 1), fixed.moves(0, 2))]
+    assert best[0] == takes != best[1], "a ply more shows it too"
+    assert search_on(evaluator, state, _new_memory(evaluator), 1)[0].line[0] != takes
 
 
 DELAYED_QUEEN = "6k1/P6p/6p1/5p2/8/P2KB3/8/4r3 b - - 0 1"
@@ -208,11 +208,9 @@ Rook checks put that off, since White has to answer them.
 """
 
 
-@pytest.mark.slow
 def test_what_checks_put_off_is_not_seen_by_quiescence_at_the_same_depth_but_by_more_depth():
     board, state = chess.Board(DELAYED_QUEEN), CHESS.read_position(DELAYED_QUEEN)
-    for settings in (FIXED, QUIET):
-        blind = search(settings, state, 3)
-        assert blind.value > 0.1, "Black thinks that it is ahead"
-        assert board.gives_check(move_of(board, blind.line[0])) or settings == FIXED
-    assert search(QUIET, state, 6).value < -0.3
+    blind = search(state, 3)
+    assert blind.value > 0.1, "Black thinks that it is ahead"
+    assert board.gives_check(move_of(board, blind.line[0]))
+    assert search(state, 6).value < -0.3

@@ -147,6 +147,7 @@ def test_how_often_it_looks_at_the_clock_changes_nothing(monkeypatch):
 # --- other limits ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_number_of_nodes_is_kept_to():
     """One node more is expanded at most; of a depth that is not finished nothing is told.
 

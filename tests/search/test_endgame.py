@@ -137,6 +137,7 @@ def test_a_thousand_larger_positions_have_the_value_that_brute_force_finds(house
     assert values[places].tolist() == [brute.value(tuple(own), tuple(other)) for own, other in rows]
 
 
+@pytest.mark.slow
 def test_the_two_ways_to_capture_make_two_tables():
     standard, empty = (table_of(6, capture).values for capture in CAPTURES)
     assert 0.05 < (standard != empty).mean() < 0.5
@@ -204,7 +205,7 @@ def result_by_hand(game: KalahByHand, known: dict[tuple[int, ...], int]) -> int:
     return known[key]
 
 
-@pytest.mark.parametrize("empty_capture", CAPTURES)
+@pytest.mark.parametrize("empty_capture", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_endgames_that_come_up_have_the_result_that_brute_force_finds(empty_capture):
     """Finished games among them. Those of too many seeds are not known, and have no result yet."""
     game, seeds = Kalah(6, 3, empty_capture), SEEDS[6]

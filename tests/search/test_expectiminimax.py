@@ -62,9 +62,9 @@ def test_leaving_out_what_cannot_matter_makes_fewer_positions():
 
 
 def test_with_a_limit_of_nodes_the_deepest_search_that_ended_counts():
-    shallow = think(DICE, Expectiminimax(1), zero_evaluator(DICE), ROOTS)
-    stopped = think(DICE, Expectiminimax(3, nodes=1), zero_evaluator(DICE), ROOTS)
-    ended = think(DICE, Expectiminimax(3, nodes=10_000), zero_evaluator(DICE), ROOTS)
+    shallow = think(DICE, Expectiminimax(1, entries=64), zero_evaluator(DICE), ROOTS)
+    stopped = think(DICE, Expectiminimax(3, nodes=1, entries=64), zero_evaluator(DICE), ROOTS)
+    ended = think(DICE, Expectiminimax(3, nodes=10_000, entries=64), zero_evaluator(DICE), ROOTS)
     assert np.array_equal(stopped.values, shallow.values)
     wanted = [max((1 - 2 * PLAYERS[t, 0, 0]) * Plain(t).value(1, move) for move in range(3)) for t in range(TABLES)]
     assert np.asarray(ended.value) == pytest.approx(wanted, abs=1e-5)
@@ -136,7 +136,7 @@ class Bank(Game):
         return ("die", "safe")[action]
 
 
-@pytest.mark.parametrize("turns", [1, 4, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turns", [1, 4])
 def test_the_bank_pays_what_the_formula_says(turns):
     game = Bank(turns)
     mean = sum(odds * max(face, game.safe) for odds, face in zip(game.odds, game.faces, strict=True))
@@ -151,9 +151,9 @@ def test_a_sample_of_the_outcomes_is_right_on_average_and_exact_when_it_is_all_o
     game = Bank(2)
     many = BankState(np.zeros(400, np.float32), np.zeros(400, np.int32), np.full(400, 2, np.int32))
     # What all rolls say, and a sample of two in each of many searches.
-    exact = think(game, Expectiminimax(2), zero_evaluator(game), many).value
-    all_three = think(game, Expectiminimax(2, rolls=3), zero_evaluator(game), many).value
-    some = np.asarray(think(game, Expectiminimax(2, rolls=2), zero_evaluator(game), many).value)
+    exact = think(game, Expectiminimax(2, entries=64), zero_evaluator(game), many).value
+    all_three = think(game, Expectiminimax(2, rolls=3, entries=64), zero_evaluator(game), many).value
+    some = np.asarray(think(game, Expectiminimax(2, rolls=2, entries=64), zero_evaluator(game), many).value)
     assert np.array_equal(exact, all_three)
     assert len(np.unique(some)) == 3, "there are three pairs of outcomes"
     assert some.mean() == pytest.approx(float(exact[0]), abs=0.05)
@@ -268,6 +268,7 @@ _resolve = jax.jit(lambda state, outcome: BACKGAMMON.resolve(state, jnp.int32(ou
 _value = jax.jit(lambda evaluator, state: evaluator.value(jax.tree.map(lambda x: x[None], state))[0])
 
 
+@pytest.mark.slow
 def test_in_backgammon_one_turn_is_the_best_of_all_plays():
     states, evaluator = positions(*FEW_CHECKERS, *MANY_CHECKERS), feature_evaluator(BACKGAMMON)
     result = think(BACKGAMMON, Expectiminimax(1, every_move=True), evaluator, states)

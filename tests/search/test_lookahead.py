@@ -112,6 +112,7 @@ def test_random_trees_are_searched_to_the_depth(depth, shape, seed):
             assert_same(result, row, ForestRules(forest), int(root), depth)
 
 
+@pytest.mark.slow
 def test_the_size_of_chunks_changes_nothing(monkeypatch):
     forest, key = grow(3, WIDE), jax.random.key(0)
     found = []

@@ -20,10 +20,6 @@ from tests.search.reference import scrambled_evaluator
 KEY = jax.random.key(0)
 SIMS, C = 60, 1.5
 SMALL, ROWS = "connect_four:rows=4,columns=4,length=3", 64
-GAMES = [
-    "kalah:houses=3,seeds=2",
-    pytest.param(SMALL, marks=pytest.mark.slow),
-]
 
 
 def play_the_best(draw, best):
@@ -59,10 +55,9 @@ def visits_by_us(game, search, evaluator, states):
     return search(game, evaluator, states, KEY).policy
 
 
-@pytest.mark.parametrize("name", GAMES)
-def test_visits_are_those_of_mctx(name):
+def test_visits_are_those_of_mctx():
     """With a node counted among its visits, as MuZero does; in Kalah a side often moves twice."""
-    game = make_game(name)
+    game = make_game("kalah:houses=3,seeds=2")
     states, evaluator = sample_states(game, ROWS, 1), scrambled_evaluator(game, 1, levels=10_000)  # without ties
     ours = visits_by_us(game, MCTS(SIMS, c=C, count_node=True), evaluator, states)
     np.testing.assert_allclose(ours, visits_by_mctx(game, evaluator, states), atol=1e-6)

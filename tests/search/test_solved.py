@@ -297,6 +297,7 @@ def known_worth(score: int, board: bitbully.Board) -> int:
     return int(np.sign(score)) * (WON - solver().score_to_moves_left(score, board))
 
 
+@pytest.mark.slow
 def test_late_positions_of_connect_four_are_solved():
     """Every column: won, drawn or lost, and when."""
     game, games = make_game("connect_four"), openings(80, 30, 40)

@@ -90,16 +90,9 @@ def asked(game: Game, question: str, states: State) -> Any:
     return jax.vmap(getattr(game, question))(states)
 
 
-@pytest.mark.parametrize(
-    ("name", "depth"),
-    [
-        (SMALL, 4),
-        pytest.param("connect_four:rows=5,columns=5", 4, marks=pytest.mark.slow),
-    ],
-)
-def test_hundreds_of_positions_are_worth_the_same_with_a_table_and_without(name, depth):
+def test_many_positions_are_worth_the_same_with_a_table_and_without():
     """And the move that is chosen is as good."""
-    game, number = make_game(name), 80
+    game, number, depth = make_game(SMALL), 100, 4
     without = AlphaBeta(depth, entries=0, order=False)
     tables = [AlphaBeta(depth, entries=entries, every_move=every) for entries, every in ((2**4, True), (2**14, False))]
     for seed in (0, 7):
@@ -146,7 +139,7 @@ def test_rows_of_a_batch_do_not_change_one_another():
 
     Some rows are over, as those are that fill up a batch; what is found there does not matter.
     """
-    game, number = make_game(SMALL), 40
+    game, number = make_game(SMALL), 24
     search, evaluator = AlphaBeta(4, entries=2**6, quiet=2, every_move=True), mixed_evaluator(game, 2)
     states = random_positions(game, number, seed=3)
     over = np.arange(number) % 9 == 4
@@ -161,6 +154,7 @@ def test_rows_of_a_batch_do_not_change_one_another():
     assert (result.value == np.clip(together.worth / np.float32(MILLION), -1, 1))[~over].all()
 
 
+@pytest.mark.slow
 def test_the_table_saves_work():
     """Depth by depth, in a game where many orders of moves lead to the same position."""
     game = make_game("connect_four:rows=5,columns=5")
