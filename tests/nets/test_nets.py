@@ -111,8 +111,16 @@ def every_net_in(dtype: str, *others: str):
     """Every net with one dtype, and some with the other one: that of the tests of another head."""
     other = {"float32": "bfloat16", "bfloat16": "float32"}[dtype]
     pairs = [*((name, dtype) for name in SMALL), *((name, other) for name in others)]
-    names = [f"{dtype}-{name}" for name, dtype in pairs]
-    return pytest.mark.parametrize(("text", "dtype"), [(SMALL[name], dtype) for name, dtype in pairs], ids=names)
+    slow = {pair for pair in pairs if pair[1] == "bfloat16" and pair[0] not in ("mlp", "resnet_batch")}
+    return pytest.mark.parametrize(
+        ("text", "dtype"),
+        [
+            pytest.param(
+                SMALL[name], dtype, marks=pytest.mark.slow if (name, dtype) in slow else (), id=f"{dtype}-{name}"
+            )
+            for name, dtype in pairs
+        ],
+    )
 
 
 @every_net_in("float32", "mlp", "resnet_batch")

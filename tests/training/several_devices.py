@@ -32,7 +32,7 @@ CHANGES = {
     "alphazero": {"games": 16, "lanes": 4, "sims": 4, "play_on": 5, "random_plies": 4, "handicap": 0.5},
 }
 ITERATIONS = 2
-FITS = [("none", 18), ("none", 16), ("batch", 18)]
+FITS = [("none", 16), ("none", 15), ("batch", 16)]
 """Norms of nets and rows of minibatches."""
 
 
@@ -52,7 +52,7 @@ def iterate(kind: str) -> dict[str, np.ndarray]:
 
 def do_pieces(algorithm, state) -> list:
     """More lanes than devices and no multiple of them; and for PROBS beam searches of what was played."""
-    lanes = cut_lanes(0, 16, 4, jax.random.key(5))
+    lanes = cut_lanes(0, 12, 3, jax.random.key(5))
     weights = state.weights if isinstance(algorithm, Probs) else state.best
     played = list(CORES.do(algorithm.play, Batch(weights, lanes), nobody))
     if not isinstance(algorithm, Probs):

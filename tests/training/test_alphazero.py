@@ -54,12 +54,14 @@ def test_an_iteration_plays_remembers_and_fits():
     assert not same_bits(state, iterate(algorithm, first, seed=1)[0])
 
 
+@pytest.mark.slow
 def test_with_a_handicap_other_games_are_learned_from():
     fair, handicapped = (make(random_plies=4, handicap=share) for share in (0.0, 1.0))
     windows = [iterate(algorithm, first_state(fair))[0].window for algorithm in (fair, handicapped)]
     assert not same_bits(windows[0].rows, windows[1].rows)
 
 
+@pytest.mark.slow
 def test_where_it_plays_on_all_games_count():
     algorithm = make(play_on=12, window=1000)
     state, record = iterate(algorithm, first_state(algorithm))
@@ -114,6 +116,7 @@ def test_the_best_net_plays_and_the_newest_learns():
     assert same_bits(algorithm.evaluator(one._replace(net=new)), algorithm.evaluator(one))
 
 
+@pytest.mark.slow
 def test_gumbel_search_teaches_too():
     algorithm = make(search="gumbel")
     state, record = iterate(algorithm, first_state(algorithm))
@@ -132,6 +135,7 @@ def test_a_loss_that_is_no_number_stops_the_run():
         iterate(algorithm, state._replace(net=state.net._replace(weights=spoiled)))
 
 
+@pytest.mark.slow
 def test_nothing_compiles_after_the_first_iteration(tmp_path):
     report = CountAfter()
     # Sizes that no other test has, so that the first iteration has something to compile.
@@ -142,6 +146,7 @@ def test_nothing_compiles_after_the_first_iteration(tmp_path):
     assert report.later.number == 0
 
 
+@pytest.mark.slow
 def test_it_learns_not_to_lose():
     """Every reply is tried, with 25 simulations a move. With this seed 109 of its ends are lost before and none after.
 

@@ -54,8 +54,8 @@ def name_of(state: State) -> bytes:
 @pytest.mark.parametrize(
     ("name", "agent", "plies", "any_plies"),
     [
-        ("tic_tac_toe", "alphabeta:depth=9", 9, 0),
-        ("tic_tac_toe", "lookahead:1", 6, 2),
+        pytest.param("tic_tac_toe", "alphabeta:depth=9", 9, 0, marks=pytest.mark.slow),
+        pytest.param("tic_tac_toe", "lookahead:1", 6, 2, marks=pytest.mark.slow),
         ("kalah:houses=3,seeds=2", "lookahead:1", 7, 0),  # where a side moves again
     ],
 )
@@ -92,6 +92,7 @@ def played(board: tuple, square: int, side: int) -> tuple:
     return (*board[:square], side, *board[square + 1 :]), 1 - side
 
 
+@pytest.mark.slow
 def test_a_full_book_of_tic_tac_toe_plays_perfectly_against_any_opponent():
     """Every line of the other side is tried, and from every position the book gets what it is worth, or more."""
     table = make_table(made("tic_tac_toe", "alphabeta:depth=9", 9))
@@ -128,7 +129,10 @@ def test_values_are_what_positions_are_worth():
             break
 
 
-@pytest.mark.parametrize(("name", "plies"), [("tic_tac_toe", 4), ("connect_four", 3), ("kalah:houses=3,seeds=2", 4)])
+@pytest.mark.parametrize(
+    ("name", "plies"),
+    [("tic_tac_toe", 4), pytest.param("connect_four", 3, marks=pytest.mark.slow), ("kalah:houses=3,seeds=2", 4)],
+)
 def test_where_any_ply_may_be_played_anyhow_all_positions_are_in_the_book_once(name, plies):
     game = make_game(name)
     level, images = {b"": game.init(jax.random.key(0))}, set()
@@ -160,6 +164,7 @@ def one_image(game: Game, state: State) -> bytes:
     return min(np.ascontiguousarray(image).tobytes() for image in ways)
 
 
+@pytest.mark.slow
 def test_fewer_replies_make_a_smaller_book_and_keep_the_best_ones(monkeypatch):
     sizes = [len(made("connect_four", "lookahead:1", 4, 0, replies)) for replies in (1, 3, 0)]
     assert sizes[0] < sizes[1] < sizes[2]
@@ -293,6 +298,7 @@ def test_results_are_those_of_the_side_that_moved():
     assert found.result.tolist() == [1, 0.5, -1, 1, 0.5]
 
 
+@pytest.mark.slow
 def test_moves_are_tried_at_every_ply_and_only_what_follows_is_counted():
     """Of an agent that never errs: before the move to try anything may be played, after it nothing is given away."""
     player = make_player("alphabeta:depth=9", TIC_TAC_TOE)
@@ -309,6 +315,7 @@ def key_of_start() -> int:
     return int(as_numbers(fold(TIC_TAC_TOE, TIC_TAC_TOE.init(jax.random.key(0))).key))
 
 
+@pytest.mark.slow
 def test_a_book_of_random_games_knows_a_good_first_move_and_beats_random_play():
     player = make_player("random", TIC_TAC_TOE)
     book = self_play_book(TIC_TAC_TOE, player, FromSelfPlay(4000, plies=3), seed=1)

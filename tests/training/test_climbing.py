@@ -19,7 +19,7 @@ from beamzero.runs.run import Run
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.loop import draw_run, make_rungs
 from beamzero.training.report import Report
-from tests.training.toy import GAME, TOYS, command, numbers, run_toy, same_bits, saved_tree, tree_hash
+from tests.training.toy import GAME, command, numbers, run_toy, same_bits, saved_tree, tree_hash
 
 CLIMBING = {"algorithm": "alphazero", "seed": 5, "rate_every": 0, "keep_checkpoints": 10}
 LADDER = {"climb_every": 3, "climb_depth": 3, "climb_by": "nothing"}
@@ -55,7 +55,7 @@ def test_what_it_says_is_how_far_the_agent_of_that_iteration_climbs(whole):
         assert climb(game, agent, rungs, seed=5 + step).scores == found["scores"]
 
 
-@pytest.mark.parametrize("algorithm", TOYS)
+@pytest.mark.parametrize("algorithm", [pytest.param("probs", marks=pytest.mark.slow), "alphazero"])
 def test_climbing_changes_nothing_that_is_learned(algorithm, tmp_path):
     given = {**CLIMBING, "algorithm": algorithm, "iterations": 3, "pictures": True}
     run_toy(tmp_path / "with", **given, **LADDER)
@@ -98,6 +98,7 @@ class CountsByIteration(Report):
         self.counts.append(self.count())
 
 
+@pytest.mark.slow
 def test_nothing_compiles_after_the_first_climb(tmp_path):
     # Sizes and rungs that no other test has, so that they have something to compile.
     changes = {**CLIMBING, "iterations": 6, "games": 7, "rate_sims": 3, **LADDER, "climb_every": 2, "climb_depth": 4}
@@ -128,7 +129,7 @@ class Killed(BaseException):
     """Nobody catches it, so what it ends is left as a kill would leave it."""
 
 
-@pytest.mark.parametrize("error", [Killed, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [Killed, pytest.param(KeyboardInterrupt, marks=pytest.mark.slow)])
 def test_stopped_in_the_middle_of_every_climb_it_gives_the_same_run(error, whole, tmp_path):
     folder = tmp_path / "run"
     for number in range(len(WHEN)):

@@ -29,8 +29,8 @@ AMOUNT = 3000
 
 def comparison(**changes) -> Comparison:
     small = {
-        "amount": AMOUNT, "seeds": 2, "points": 3, "rate_games": 4, "rate_against": "random lookahead:1",
-        "battle_games": 4, "play_evaluations": 12,
+        "amount": AMOUNT, "seeds": 2, "points": 3, "rate_games": 8, "rate_against": "random lookahead:1",
+        "battle_games": 8, "play_evaluations": 12,
     }  # fmt: skip
     return Comparison(make_game(GAME), RECIPES, **{**small, **changes})
 
@@ -62,6 +62,7 @@ def watched(kind, shares, spent):
     return watch
 
 
+@pytest.mark.slow
 def test_every_training_spends_the_budget_and_no_iteration_more(finished):
     _, found, shares, spent = finished
     for name, kind in (("toy_probs", "Probs"), ("toy_alphazero", "AlphaZero")):
@@ -75,6 +76,7 @@ def test_every_training_spends_the_budget_and_no_iteration_more(finished):
             assert shares[kind][first:last] == pytest.approx(paid), "learning rates follow what is spent"
 
 
+@pytest.mark.slow
 def test_ratings_come_at_even_steps_of_the_budget(finished):
     _, found, _, _ = finished
     for runs in found.points.values():
@@ -86,6 +88,7 @@ def test_ratings_come_at_even_steps_of_the_budget(finished):
             assert [point.seconds for point in run] == sorted(point.seconds for point in run)
 
 
+@pytest.mark.slow
 def test_agents_are_kept_and_meet_each_other_with_and_without_a_search(finished):
     folder, found, _, _ = finished
     game = make_game(GAME)
@@ -104,6 +107,7 @@ def test_agents_are_kept_and_meet_each_other_with_and_without_a_search(finished)
     assert all("toy_probs" in played.agents[0] and "toy_alphazero" in played.agents[1] for played in found.battles)
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_rating(finished):
     folder, found, _, _ = finished
     rows = list(csv.DictReader((folder / "compare.csv").read_text().splitlines()))
@@ -116,6 +120,7 @@ def test_the_table_has_a_row_for_each_rating(finished):
     assert found.parameters == {"toy_probs": 2 * net + 17 + 17 * 9, "toy_alphazero": net + 17 * 10}
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_not_done_again(finished, monkeypatch):
     folder, found, _, _ = finished
     trained: list[int] = []
@@ -167,6 +172,7 @@ def test_one_iteration_may_pass_several_marks(tmp_path, monkeypatch):
     assert [point.iteration for point in found.points["toy_probs"][0]] == [1, 1, 2, 2]
 
 
+@pytest.mark.slow
 def test_another_comparison_is_not_mixed_with_the_one_that_is_there(finished, tmp_path):
     folder, *_ = finished
     with pytest.raises(BadInput, match="holds another comparison, with other amount, seeds: give another folder"):
@@ -188,6 +194,7 @@ def test_damaged_files_are_named(file, message, text, tmp_path):
         compare(wanted, tmp_path, lambda name, done, total: None)
 
 
+@pytest.mark.slow
 def test_a_number_that_is_a_text_is_damage_too(finished, tmp_path):
     folder, *_ = finished
     there = tmp_path / "there"
@@ -198,6 +205,7 @@ def test_a_number_that_is_a_text_is_damage_too(finished, tmp_path):
         compare(comparison(), there, lambda name, done, total: None)
 
 
+@pytest.mark.slow
 def test_battles_may_change_when_it_goes_on_and_nobody_trains_again(finished, monkeypatch, tmp_path):
     folder, *_ = finished
     there = tmp_path / "there"

@@ -6,7 +6,6 @@ import dataclasses
 import importlib.resources
 import tomllib
 
-import jax
 import pytest
 
 from beamzero.errors import BadInput
@@ -170,12 +169,11 @@ def test_every_recipe_file_is_listed_and_the_papers_and_ours_are_there():
 @pytest.mark.parametrize("name", list_recipes())
 def test_a_recipe_names_a_known_game_and_settings_of_the_right_type_in_range(name):
     recipe = find_recipe(name)
-    game = make_game(recipe.game)
+    check_game(recipe, make_game(recipe.game))
     assert recipe.name == name and recipe.algorithm in KINDS and recipe.about
     for key, value in recipe.settings.items():
         assert type(value) is FIELDS[recipe.algorithm][key], key
-    algorithm = ALGORITHMS[recipe.algorithm].algorithm(game, make_settings(recipe, {}))
-    assert jax.eval_shape(algorithm.init, jax.random.key(0)), "its nets fit the game"
+    make_settings(recipe, {})
 
 
 def test_a_recipe_for_the_other_algorithm_is_refused():

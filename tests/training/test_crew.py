@@ -51,7 +51,7 @@ class Strangers:
     ("kind", "changes"),
     [
         ("probs", {"lanes": 2, "search_batch": 16, "q_games_per_step": 4}),
-        ("alphazero", {"lanes": 4}),
+        pytest.param("alphazero", {"lanes": 4}, marks=pytest.mark.slow),
         ("alphazero", {"lanes": 2, "lag": 2}),
     ],
 )

@@ -115,6 +115,7 @@ def test_results_are_for_the_side_to_move():
     assert np.mean(positions.result[rows[lead > 1]]) > 0.65 and np.mean(positions.result[rows[lead < -1]]) < 0.35
 
 
+@pytest.mark.slow
 def test_noise_is_the_share_of_random_moves():
     """Without it, and without openings, a player that knows no chance plays one game over and over."""
     player = make_player("alphabeta:depth=1", GAME)
@@ -150,6 +151,7 @@ def test_positions_about_to_end_are_left_out_when_they_are_settled():
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights_and_nothing_compiles_after_the_first_round():
     later, second_round = CompilationCount(), []
 
@@ -191,6 +193,7 @@ def test_weights_go_where_the_trials_say(monkeypatch, scores, regression, step):
     assert np.any(np.abs(only.regressions["middle"] - only.regressions["whole"]) > 0.01)
 
 
+@pytest.mark.slow
 def test_a_trial_is_won_by_the_better_weights():
     """Weights that want the other side to have the seeds lose at both depths."""
     by_hand = np.array(GAME.point_weights)
@@ -211,6 +214,7 @@ def test_weights_are_scaled_to_set_positions_apart_as_far_as_others_do():
     assert np.std(features @ scaled) == pytest.approx(np.std(features @ [1.0, 1.0, 0.0]))
 
 
+@pytest.mark.slow
 def test_what_a_point_is_worth_is_told_by_whole_games_with_the_weights_that_were_learned():
     learned = learn_weights(GAME, SMALL, 3, quiet)
     key = jax.random.fold_in(jax.random.key(3), SMALL.rounds)

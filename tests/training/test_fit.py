@@ -133,7 +133,7 @@ def train(loss, learner, rows, count, passes=60, rate=0.01):
     return learner, errors
 
 
-@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize("symmetry", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_v_learns_a_plain_rule(states, symmetry):
     rows = ValueRows(states, 0.8 * centre(states))
     learner, errors = train(ValueLoss(VALUE, symmetry), new_learner(weights_of(VALUE)), rows, 96)
@@ -141,7 +141,7 @@ def test_v_learns_a_plain_rule(states, symmetry):
     np.testing.assert_allclose(jax.jit(VALUE)(learner.weights, states), rows.outcome, atol=0.3)
 
 
-@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize("symmetry", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_q_learns_a_plain_rule(states, symmetry):
     """Every move is worth who holds the centre, and taking the centre itself is worth 1."""
     rows = q_rows(states, jnp.where(jnp.arange(9)[None] == 4, 1.0, centre(states)[:, None] * 0.5))
@@ -369,8 +369,14 @@ def sample(loss, learner, rows, count, batches, rate=0.01, seed=0):
     )
 
 
-@pytest.mark.parametrize("net", [JOINT, NORMED], ids=["mlp", "dense_batch"])
-@pytest.mark.parametrize("symmetry", [False, True])
+@pytest.mark.parametrize(
+    ("net", "symmetry"),
+    [
+        (JOINT, True), (NORMED, False), pytest.param(JOINT, False, marks=pytest.mark.slow),
+        pytest.param(NORMED, True, marks=pytest.mark.slow),
+    ],
+    ids=["mlp-True", "dense_batch-False", "mlp-False", "dense_batch-True"],
+)  # fmt: skip
 def test_samples_teach_a_plain_rule(states, net, symmetry):
     """The value is who holds the centre; the policy takes the centre if it can, else any move."""
     moves, counts = jax.device_get(moves_of(states))

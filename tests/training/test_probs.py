@@ -152,6 +152,7 @@ def test_every_pass_and_every_step_has_a_random_order_of_its_own(monkeypatch):
     assert len(keys) == len(set(keys)) == 2 * (3 + 2 * 2)
 
 
+@pytest.mark.slow
 def test_passes_drops_capacity_depth_and_greedy_play_have_their_effect():
     base = Probs(GAME, settings())
     first = base.init(jax.random.key(0))
@@ -179,6 +180,7 @@ def test_passes_drops_capacity_depth_and_greedy_play_have_their_effect():
     assert not same_bits(changed(symmetry=False)[0], state)
 
 
+@pytest.mark.slow
 def test_searches_grow_over_a_run():
     algorithm = Probs(GAME, settings(expand=9, expand_first=1, iterations=3, games=4))
     state = algorithm.init(jax.random.key(0))
@@ -214,6 +216,7 @@ class CountAfter(Report):
             self.later.__enter__()
 
 
+@pytest.mark.slow
 def test_nothing_compiles_after_the_first_iteration(tmp_path):
     report = CountAfter()
     # Sizes that no other test has, so that the first iteration has something to compile.
@@ -251,6 +254,7 @@ def test_a_game_with_dice_is_learned_and_a_run_goes_on_the_same(tmp_path):
     assert same_bits(one.weights, other.weights)
 
 
+@pytest.mark.slow
 def test_it_learns():
     algorithm = Probs(GAME, settings(
         iterations=12, games=100, expand=10, search_batch=256, value_net="mlp:width=64,depth=2",

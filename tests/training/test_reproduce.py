@@ -26,17 +26,18 @@ from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.reproduce import Finished, reproduce
 from beamzero.training.studies import STUDIES, make_study
 from beamzero.training.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
+from tests.training.toy import NET
 
 SMALL = {
-    "iterations": 2, "games": 8, "rate_every": 1, "rate_games": 4, "anchor_games": 4, "checkpoint_every": 1,
-    "rate_against": "random lookahead:1", "value_net": "mlp:width=8,depth=1", "q_net": "mlp:width=8,depth=1",
+    "iterations": 2, "games": 8, "rate_every": 1, "rate_games": 8, "anchor_games": 8, "checkpoint_every": 1,
+    "rate_against": "random lookahead:1", "value_net": NET, "q_net": NET,
 }  # fmt: skip
 
 
 def small_study(seeds: int = 2) -> Study:
     recipe = "tic_tac_toe_compare_probs"
     pieces = [Piece(recipe, {"E": e}, {"expand": int(e)}, seed) for seed in range(seeds) for e in "24"]
-    trials = (Trial("random", 4, published=0.9), Trial(ITSELF, 4, search="expand=3"), Trial(SOLVED, 5))
+    trials = (Trial("random", 8, published=0.9), Trial(ITSELF, 8, search="expand=3"), Trial(SOLVED, 8))
     return Study("small", "a small one", tuple(pieces), (Panel("by E", "E"),), trials, anchors={"random": 1000})
 
 
@@ -71,6 +72,7 @@ def numbers(found: Finished) -> list[tuple]:
     return [(one.points, one.mean_turns, one.trials) for one in found.results]
 
 
+@pytest.mark.slow
 def test_a_study_that_is_stopped_gives_the_numbers_of_one_that_is_not(whole, tmp_path, trained, monkeypatch):
     clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
     with monkeypatch.context() as patch:
@@ -95,6 +97,7 @@ def test_a_study_that_is_shared_gives_the_numbers_of_one_that_is_not(whole, tmp_
     assert shared.complete and numbers(shared) == numbers(whole[1])
 
 
+@pytest.mark.slow
 def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
     heard = []
 
@@ -197,6 +200,7 @@ def test_the_spread_of_a_mean_is_students():
     assert mean_spread(numbers[:1])[0] == 0
 
 
+@pytest.mark.slow
 def test_damaged_files_of_a_study_are_named(whole, tmp_path):
     folder = tmp_path / "study"
     shutil.copytree(whole[0], folder)

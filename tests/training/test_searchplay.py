@@ -82,7 +82,7 @@ def replay(game, games, number):
     return actions
 
 
-@pytest.mark.parametrize("game", [TIC_TAC_TOE, KALAH], ids=lambda game: game.name)
+@pytest.mark.parametrize("game", [pytest.param(TIC_TAC_TOE, marks=pytest.mark.slow), KALAH], ids=lambda game: game.name)
 def test_games_are_legal_and_recorded_as_they_went(game):
     games, _ = searched(game)
     outcome = np.asarray(targets(game, Credit(), games))
@@ -192,7 +192,7 @@ def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
     assert sum(slot > 0 for slot in sampled) > len(sampled) / 2
 
 
-@pytest.mark.parametrize(("share", "scale"), [(0.5, 1.0), (1.0, 0.1)])
+@pytest.mark.parametrize(("share", "scale"), [(0.5, 0.2), pytest.param(1.0, 1.0, marks=pytest.mark.slow)])
 def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scale):
     """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
     plan = lane(KALAH, max_turns=6, adjudicate=share, adjudicate_scale=scale)
@@ -263,7 +263,11 @@ def each_game(games, place):
     return list(zip([0, *(last + 1 for last in lasts)], lasts, strict=False))
 
 
-@pytest.mark.parametrize(("game", "max_turns"), [(TIC_TAC_TOE, 9), (KALAH, 7)], ids=["whole games", "cut games"])
+@pytest.mark.parametrize(
+    ("game", "max_turns"),
+    [pytest.param(TIC_TAC_TOE, 9, marks=pytest.mark.slow), (KALAH, 7)],
+    ids=["whole games", "cut games"],
+)
 def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_turns):
     on = 20
     plan = lane(game, play_on=on, max_turns=max_turns, random_plies=3)
@@ -348,7 +352,7 @@ def boards_where_one_side_takes_the_first_square(side):
     return found
 
 
-@pytest.mark.parametrize("play_on", [0, 8])
+@pytest.mark.parametrize("play_on", [0, pytest.param(8, marks=pytest.mark.slow)])
 def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_random(play_on):
     plan = lane(TIC_TAC_TOE, games=60, max_turns=1, play_on=play_on, random_plies=8, handicap=0.5)
     fair = dataclasses.replace(plan, handicap=0.0)
@@ -375,6 +379,7 @@ def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_rando
     assert 1.2 < in_openings / (30 * plan.openings) < 2.4, "what the net was asked there counts"
 
 
+@pytest.mark.slow
 def test_dice_are_rolled_in_openings_with_a_handicap():
     game = make_game("backgammon")
     plan = lane(game, games=4, max_turns=2, random_plies=6, handicap=1.0)

@@ -55,7 +55,9 @@ def replay(game, games, number):
     return actions, states[-1]
 
 
-@pytest.mark.parametrize("game", [TIC_TAC_TOE, SMALL, OTHELLO], ids=lambda game: game.name)
+@pytest.mark.parametrize(
+    "game", [TIC_TAC_TOE, SMALL, pytest.param(OTHELLO, marks=pytest.mark.slow)], ids=lambda game: game.name
+)
 def test_games_are_legal_and_their_outcomes_are_the_movers(game):
     settings = dataclasses.replace(PLAY, max_turns=game.max_plies)
     games = jax.device_get(self_play(game, settings, evaluator(game), jax.random.key(0)))
@@ -135,7 +137,7 @@ def test_the_same_key_gives_the_same_games():
     assert not same(jax.tree.leaves(play[0]), jax.tree.leaves(play[2]))
 
 
-@pytest.mark.parametrize("game", [SMALL, OTHELLO], ids=lambda game: game.name)
+@pytest.mark.parametrize("game", [SMALL, pytest.param(OTHELLO, marks=pytest.mark.slow)], ids=lambda game: game.name)
 def test_after_the_sampled_moves_the_best_one_is_played(game):
     judge = evaluator(game)
     settings = dataclasses.replace(PLAY, sampled_moves=3, noise=1.0)

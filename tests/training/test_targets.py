@@ -54,7 +54,9 @@ def alone(game, evaluator, state):
     return jax.device_get(_alone(game, evaluator, state))
 
 
-@pytest.mark.parametrize(("game", "batch"), [(SMALL, 7), (SMALL, 80), (OTHELLO, 20)])
+@pytest.mark.parametrize(
+    ("game", "batch"), [(SMALL, 7), (SMALL, 80), pytest.param(OTHELLO, 20, marks=pytest.mark.slow)]
+)
 def test_every_real_row_is_searched_and_nothing_else(game, batch):
     memory = memory_of(game)
     count = int(memory.size)
@@ -94,7 +96,7 @@ def test_a_search_that_is_stopped_after_some_expansions_is_one_of_so_many():
     assert (usual.values != stopped.values).any()
 
 
-@pytest.mark.parametrize("game", [SMALL, make_game("backgammon")])
+@pytest.mark.parametrize("game", [SMALL, pytest.param(make_game("backgammon"), marks=pytest.mark.slow)])
 def test_a_share_of_what_v_learns_is_what_q_says_of_the_best_move(game):
     games = self_play(game, SelfPlay(5, 20, 1.0, 0.25, 0), evaluator(game), jax.random.key(0))
     memory = remember_with_rolls(150, games)

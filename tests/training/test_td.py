@@ -130,6 +130,7 @@ def test_a_few_games_teach_it_to_beat_random_play():
     assert played.interval.low > 0.6, played.score
 
 
+@pytest.mark.slow
 def test_the_search_and_the_look_agree_at_the_end_of_a_turn():
     """With one die left, both choose by what the net thinks of the same positions."""
     net = Net(BACKGAMMON, make_net("mlp:width=16,depth=1"), "value")

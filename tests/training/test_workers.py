@@ -36,6 +36,7 @@ def long_job(work, marker):
     return Job("long", 0, functools.partial(work.wait_forever, marker))
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_stops_the_others_once_they_have_saved(work, tmp_path):
     marker = tmp_path / "long"
     jobs = [long_job(work, marker), Job("bad", 0, functools.partial(work.fail_after, marker))]
@@ -44,6 +45,7 @@ def test_a_job_that_fails_stops_the_others_once_they_have_saved(work, tmp_path):
     assert marker.with_suffix(".saved").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_workers_once_they_have_saved(work, tmp_path):
     markers = [tmp_path / "one", tmp_path / "two"]
 
@@ -58,6 +60,7 @@ def test_ctrl_c_stops_the_workers_once_they_have_saved(work, tmp_path):
     assert not (tmp_path / "late.begun").exists()
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_told_of_and_the_others_save(work, tmp_path):
     marker = tmp_path / "long"
     jobs = [long_job(work, marker), Job("gone", 0, functools.partial(work.die_after, marker))]
