@@ -216,7 +216,7 @@ def number_of_games(game: Game) -> int:
     """128, or fewer where a state is large."""
     seen = jax.eval_shape(lambda key: facts(game, game.init(key)), jax.random.key(0))
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen))
-    return int(np.clip(2.5e5 // size, 20, 128))
+    return int(np.clip(2.5e5 // size, 12, 128))
 
 
 # --- one state at a time ----------------------------------------------------------------------------------------------

@@ -494,6 +494,7 @@ def test_keys_are_equal_just_where_nothing_that_counts_differs():
     assert len(seen) > 2000 and repeated > 100
 
 
+@pytest.mark.slow
 def test_a_hundred_plies_back_is_out_of_sight_where_there_is_no_rule_of_fifty_moves():
     """Then all positions in sight are in the key once they begin to drop out of it."""
     game = make_game("chess6x6", history=1, fifty_moves=False)

@@ -230,7 +230,11 @@ def test_who_has_the_other_side_s_part_has_its_features(spec):
 
 @pytest.mark.parametrize(
     ("spec", "least"),
-    [("connect_four", 0.95), pytest.param("othello", 0.9, marks=pytest.mark.slow), ("checkers", 0.95)],
+    [
+        ("connect_four", 0.95),
+        pytest.param("othello", 0.9, marks=pytest.mark.slow),
+        pytest.param("checkers", 0.95, marks=pytest.mark.slow),
+    ],
 )
 def test_one_look_at_the_next_positions_beats_random_moves(spec, least):
     game, number = make_game(spec), 32

@@ -172,6 +172,7 @@ def start(name: str, *moves: str):
     return game, state
 
 
+@pytest.mark.slow
 def test_go_is_named_as_in_gtp_and_drawn_with_its_letters():
     game, state = start("go_9x9", "D4", "j1", "pass")
     lines = game.show(state).splitlines()
@@ -196,6 +197,7 @@ def test_hex_can_be_swapped_and_is_won_by_joining_two_sides():
     assert game.outcome_reason(state) == "O has joined left and right" and float(game.score(state)) == -1
 
 
+@pytest.mark.slow
 def test_animal_shogi_is_named_by_files_and_ranks_with_drops():
     game, state = start("animal_shogi", "2c2b", "1a2b")
     assert game.show(state).splitlines()[:4] == ["  g  l  ·  a", "  ·  e  ·  b", "  ·  ·  ·  c", "  E  L  G  d"]

@@ -36,6 +36,7 @@ def test_every_hand_goes_as_in_openspiel(hands):
     assert {abs(line.won) for line in hands.theirs} >= {1.0, float(hands.game.stake)}
 
 
+@pytest.mark.slow
 def test_the_laws_hold(hands):
     assert check_laws(hands.game).broken == []
 

@@ -172,7 +172,8 @@ OPEN = [name for name in GAMES if name != "chess" and not GAMES[name].hidden]
 
 
 @pytest.mark.parametrize(
-    "name", params([*OPEN, "othello:size=4", "othello:size=6"], ["chess6x6", "othello", "othello:size=6"])
+    "name",
+    params([*OPEN, "kalah:seeds=4", "othello:size=6"], ["chess6x6", "othello", "kalah:seeds=4", "othello:size=6"]),
 )
 def test_positions_with_one_key_are_one_position_or_images_of_it(name):
     game = make_game(name)

@@ -143,7 +143,8 @@ def test_a_best_move_by_the_game_s_own_evaluation_is_chosen_where_it_is_its_turn
     assert all(nearly_best(known[row], int(moves[row])) for row in np.flatnonzero(turn))
 
 
-@pytest.mark.parametrize("name", ["minimax:depth=2", slow("alphabeta:3")])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["minimax:depth=2", "alphabeta:3"])
 def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
     states, turn, chosen = random_positions(KALAH, NUMBER, seed=2), np.arange(NUMBER) % 5 != 2, []
     for cores in (1, 9):

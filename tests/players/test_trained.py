@@ -68,6 +68,7 @@ def test_every_checkpoint_of_a_run_can_be_had(run):
             load_trained(str(run), TIC_TAC_TOE, wrong)
 
 
+@pytest.mark.slow
 def test_all_checkpoints_of_a_run_are_rated_and_drawn_as_a_curve(run, tmp_path, capsys):
     text = f"probs:{quote(str(run))},checkpoint=all,expand=2"
     named = {step: f"probs:{quote(str(run))},expand=2,checkpoint={step}" for step in (1, 2, 3)}
