@@ -70,6 +70,7 @@ def test_it_does_not_matter_who_does_the_work(kind, changes):
     assert {count for _, count, _ in crew.asked} >= {changes["lanes"]} and not crew.begun
 
 
+@pytest.mark.slow
 def test_games_that_lag_are_played_by_the_agent_of_that_many_iterations_before():
     agents = []
     lagging = make("alphazero", iterations=5, lag=2, lanes=1)

@@ -177,9 +177,9 @@ BEST_OF_FOUR = [0.4, 0.6, 0.5, 0.59]  # to the middle's, half and all the way; t
     "scores, regression, step",
     [
         ([*BEST_OF_FOUR, 0.6, 0.55], "middle", 1.0),
-        ([0.4, 0.5, 0.7, 0.5, 0.7, 0.65], "whole", 0.5),
+        pytest.param([0.4, 0.5, 0.7, 0.5, 0.7, 0.65], "whole", 0.5, marks=pytest.mark.slow),
         ([*BEST_OF_FOUR, 0.45, 0.56], "middle", 0.0),
-        ([0.5] * 6, "middle", 0.0),
+        pytest.param([0.5] * 6, "middle", 0.0, marks=pytest.mark.slow),
     ],
 )
 def test_weights_go_where_the_trials_say(monkeypatch, scores, regression, step):

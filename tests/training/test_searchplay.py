@@ -306,6 +306,7 @@ def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_t
     )
 
 
+@pytest.mark.slow
 def test_a_lane_that_plays_on_begins_with_the_games_of_one_that_does_not():
     told: list[int] = []
     plain, (on, _) = play_same(games=40)[0], play_same(games=40, play_on=12, progress=told.append)
@@ -316,6 +317,7 @@ def test_a_lane_that_plays_on_begins_with_the_games_of_one_that_does_not():
         assert same_bits(one(on.states, slice(last + 1), place), one(plain.states, slice(last + 1), place))
 
 
+@pytest.mark.slow
 def test_a_place_whose_last_game_was_cut_asks_nothing_more():
     cut, asked = play_same(games=8, play_on=12, max_turns=6)
     assert asked == cut.played.sum() < 8 * int(cut.turn), "one evaluation a running game and turn"

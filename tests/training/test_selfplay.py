@@ -107,6 +107,7 @@ def test_dice_are_thrown_between_the_turns_and_the_positions_before_that_are_kep
     assert (games.outcome[:, 0] != 0).any(), "some games end, so that a wrong sign would show"
 
 
+@pytest.mark.slow
 def test_the_winner_is_the_one_who_moved_last():
     """In these games nobody loses by his own move, so the last mover's result is never -1."""
     for game in (TIC_TAC_TOE, SMALL):
