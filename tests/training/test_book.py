@@ -326,6 +326,7 @@ def test_a_book_of_random_games_knows_a_good_first_move_and_beats_random_play():
     assert result.interval.low > 0.5
 
 
+@pytest.mark.slow
 def test_self_play_stops_with_the_clock_and_asks_for_more_games_where_there_are_too_few(monkeypatch):
     player = make_player("random", TIC_TAC_TOE)
     with pytest.raises(BadInput, match="no position came up 1000 times in 4 games: play more, or set least lower"):

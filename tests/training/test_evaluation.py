@@ -125,6 +125,7 @@ def test_noise_is_the_share_of_random_moves():
     assert kinds[0.0] < 30 < kinds[0.2] < kinds[1.0]
 
 
+@pytest.mark.slow
 def test_a_settled_position_is_the_end_of_the_best_line():
     """In Kalah that line goes through moves that go on and captures, up to a move that does neither."""
     weights = np.array(GAME.point_weights) * GAME.point

@@ -119,6 +119,7 @@ def test_nothing_is_remembered_from_the_iteration_before():
     assert same_bits(iterate(algorithm, state, 1)[0], iterate(fresh, state, 1)[0])
 
 
+@pytest.mark.slow
 def test_q_learns_from_some_of_the_games_in_steps():
     plan = {"q_games": 6, "q_games_per_step": 2}
     algorithm = Probs(GAME, settings(**plan))

@@ -354,7 +354,8 @@ def boards_where_one_side_takes_the_first_square(side):
     return found
 
 
-@pytest.mark.parametrize("play_on", [0, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("play_on", [0, 8])
 def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_random(play_on):
     plan = lane(TIC_TAC_TOE, games=60, max_turns=1, play_on=play_on, random_plies=8, handicap=0.5)
     fair = dataclasses.replace(plan, handicap=0.0)

@@ -80,6 +80,7 @@ def test_games_are_legal_and_their_outcomes_are_the_movers(game):
     assert ends >= {1.0, -1.0}, "both sides win, so that a wrong sign would show"
 
 
+@pytest.mark.slow
 def test_dice_are_thrown_between_the_turns_and_the_positions_before_that_are_kept():
     game = make_game("backgammon")
     settings = dataclasses.replace(PLAY, games=8, max_turns=250)
