@@ -17,6 +17,7 @@ from pathlib import Path
 import jax
 
 from beamzero.games import CHANCE, GAMES, Game, make_game
+from beamzero.players.analysis import step
 
 FOLDER = Path(__file__).resolve().parent.parent / "golden"
 SEED = 7
@@ -31,7 +32,7 @@ def playthrough(game: Game, seed: int = SEED) -> str:
     """One random game as text. The draws come from Python's `random`, which is the same everywhere."""
     draw = random.Random(seed)
     state = jax.device_get(game.init(jax.random.key(seed)))
-    step, resolve, look = jax.jit(game.step), jax.jit(game.resolve), jax.jit(lambda s: (game.over(s), game.player(s)))
+    resolve, look = jax.jit(game.resolve), jax.jit(lambda state: (game.over(state), game.player(state)))
     lines = [f"{game.spec}: a random game, seed {seed}"]
     ply = 0
     while not look(state)[0]:
@@ -46,7 +47,7 @@ def playthrough(game: Game, seed: int = SEED) -> str:
             action = legal[int(draw.random() * len(legal))]
             names = " ".join(game.action_name(state, move) for move in legal)
             lines += [f"ply {ply}, player {player}, legal: {names}", f"plays {game.action_name(state, action)}"]
-        state = jax.device_get((resolve if player == CHANCE else step)(state, action))
+        state = jax.device_get(resolve(state, action) if player == CHANCE else step(game, state, action))
         ply += 1
     lines += ["", game.show(state, 0), f"over after {ply} plies: {game.outcome_reason(state)}"]
     lines += [f"score for player 0: {float(game.score(state)):g}"]

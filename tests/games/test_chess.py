@@ -347,10 +347,11 @@ def test_moves_are_named_and_read_as_in_python_chess():
         state, board = CHESS.read_position(fen), chess.Board(fen)
         names = {CHESS.action_name(state, action) for action in CHESS.legal_actions(state)}
         assert names == {board.san(move) for move in board.legal_moves}
-        for move in board.legal_moves:
+        for number, move in enumerate(board.legal_moves):
             action = to_action(CHESS, move.uci(), not board.turn)
             san = board.san(move)
-            for text in (san, move.uci(), san.rstrip("+#"), san.replace("O", "0"), f"{san}!"):
+            texts = (san, move.uci(), san.rstrip("+#"), san.replace("O", "0"), f"{san}!")
+            for text in texts if "O" in san or "=" in san else texts[number % 5 :][:1]:
                 assert CHESS.parse_action(state, text) == action
 
 

@@ -411,10 +411,10 @@ def test_what_it_thinks_of_a_book_position_is_the_book_s_move_and_value(book):
     [
         ("random:book=BOOK", False),
         ('lookahead:2,book="BOOK"', False),
-        ("two_step_lookahead:book=BOOK", False),
-        ("minimax:depth=2,book=BOOK", False),
+        slow("two_step_lookahead:book=BOOK", False),
+        slow("minimax:depth=2,book=BOOK", False),
         ("alphabeta:depth=2,book=BOOK", True),
-        ("alphabeta:seconds=0.01,book=BOOK", False),
+        slow("alphabeta:seconds=0.01,book=BOOK", False),
     ],
 )
 def test_any_agent_takes_a_book(path, name, deterministic):
