@@ -15,7 +15,9 @@ import pytest
 
 import beamzero
 
-ROOT = Path(__file__).resolve().parent.parent
+pytestmark = pytest.mark.check
+
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "beamzero"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -37,7 +39,7 @@ def published_files() -> list[Path]:
         names = [ROOT / os.fsdecode(name) for name in git.stdout.split(b"\0") if name]
         return [path for path in names if path.is_file()]
     tops = [path for path in ROOT.iterdir() if path.is_file()]
-    folders = [ROOT / name for name in (".ci", "beamzero", "benchmarks", "deploy", "docs", "tests")]
+    folders = [ROOT / name for name in (".ci", "beamzero", "benchmarks", "deploy", "docs", "tests", "tools")]
     inside = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     return [path for path in tops + inside if "__pycache__" not in path.parts]
 

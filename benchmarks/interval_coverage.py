@@ -1,6 +1,6 @@
 """Do the intervals of ratings hold what they promise? Tournaments of agents whose strengths are known.
 
-    python benchmarks/coverage.py [--tournaments 500] [--seed 0]
+    python benchmarks/interval_coverage.py [--tournaments 500] [--seed 0]
 
 Eight agents, the first of them `random` at 1000. In a simulated game the opening favours one colour, so that the two
 games of a pair depend on each other, and three in ten are drawn between equals. Everybody meets everybody in 100 games;
