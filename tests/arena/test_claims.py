@@ -24,6 +24,7 @@ def test_a_claim_holds_where_the_intervals_meet():
     assert not claim.holds(Measured(0.8, 0.71, 0.9)) and not claim.holds(Measured(0.2, 0.1, 0.49))
 
 
+@pytest.mark.slow
 def test_battles_and_errors_are_measured():
     found = measure(Claim(BATTLE, "random", 40, 0, 0, 1), GAME, "lookahead:2", seed=3)
     assert found.low > 0.6 and found.low <= found.value <= found.high

@@ -92,6 +92,7 @@ def test_a_game_at_the_keyboard_is_saved_with_its_dice(tmp_path):
     assert json.loads(json.dumps(session.report()))["moves"] == list(record.moves)
 
 
+@pytest.mark.slow
 def test_a_review_blames_nobody_for_the_dice():
     player = make_player("expectiminimax:depth=1", BACKGAMMON)
     costs = []

@@ -34,6 +34,7 @@ def test_games_go_on_from_their_middles(name):
     assert any((a != b).any() for a, b in zip(jax.tree.leaves(state), jax.tree.leaves(game.init(jax.random.key(0)))))
 
 
+@pytest.mark.slow
 def test_the_peer_finds_the_same_value_and_order_saves_positions():
     plain, peer, ordered = _connect_four(peer=True, depth=4, ordered_depth=4)
     assert plain.ours > 0 and peer.ratio > 0

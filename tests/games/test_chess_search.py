@@ -345,6 +345,7 @@ def attacks_something(board: chess.Board, defended: chess.SquareSet, move: chess
     return False
 
 
+@pytest.mark.slow
 def test_captures_come_before_threats_and_threats_before_moves_forward_and_those_before_moves_back():
     tiers = [0, 0, 0, 0]
     for game in all_played()[::3]:

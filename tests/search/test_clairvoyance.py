@@ -192,6 +192,7 @@ def test_other_settings_are_another_player():
     assert first == same and len({first, *others}) == 3
 
 
+@pytest.mark.slow
 def test_equal_moves_are_chosen_at_random():
     state = Bridge().read_position("N:5.2.2. 6.4.4. 432... 987... 3NT S won=6-4 lead=S")
     states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)

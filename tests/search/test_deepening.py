@@ -233,6 +233,7 @@ def test_the_same_limits_give_the_same_answer(search):
         assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_deepening_is_what_the_search_does_by_itself():
     search, evaluator = AlphaBeta(4, entries=0, order=False), mixed_evaluator(KALAH, 3)
     states = random_positions(KALAH, 6, seed=5, plies=20)

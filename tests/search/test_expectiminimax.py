@@ -61,6 +61,7 @@ def test_leaving_out_what_cannot_matter_makes_fewer_positions():
     assert (np.asarray(pruned.values) >= np.asarray(whole.values) - 1e-5).all(), "of worse moves a bound"
 
 
+@pytest.mark.slow
 def test_with_a_limit_of_nodes_the_deepest_search_that_ended_counts():
     shallow = think(DICE, Expectiminimax(1, entries=64), zero_evaluator(DICE), ROOTS)
     stopped = think(DICE, Expectiminimax(3, nodes=1, entries=64), zero_evaluator(DICE), ROOTS)
@@ -147,6 +148,7 @@ def test_the_bank_pays_what_the_formula_says(turns):
     np.testing.assert_allclose(result.values, wanted, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_outcomes_is_right_on_average_and_exact_when_it_is_all_of_them():
     game = Bank(2)
     many = BankState(np.zeros(400, np.float32), np.zeros(400, np.int32), np.full(400, 2, np.int32))

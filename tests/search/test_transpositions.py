@@ -90,6 +90,7 @@ def asked(game: Game, question: str, states: State) -> Any:
     return jax.vmap(getattr(game, question))(states)
 
 
+@pytest.mark.slow
 def test_many_positions_are_worth_the_same_with_a_table_and_without():
     """And the move that is chosen is as good."""
     game, number, depth = make_game(SMALL), 100, 4

@@ -70,6 +70,7 @@ def test_where_it_plays_on_all_games_count():
     assert algorithm.bytes_needed() > make(window=1000).bytes_needed()
 
 
+@pytest.mark.slow
 def test_the_window_is_filled_lane_by_lane_each_with_a_key_of_its_own():
     """Whatever runs side by side: the games are those of each lane played alone, in the order of the lanes."""
     algorithm = make(lanes=2, greedy_games=0.3)

@@ -115,6 +115,7 @@ def test_a_full_book_of_tic_tac_toe_plays_perfectly_against_any_opponent():
     assert worst((), 0) == 0 and worst((), 1) == 0
 
 
+@pytest.mark.slow
 def test_values_are_what_positions_are_worth():
     book = made("tic_tac_toe", "alphabeta:depth=9", 9, 9)
     assert len(book) == 627, "all positions that are not over, images counted once"

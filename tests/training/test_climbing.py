@@ -39,6 +39,7 @@ def climbs(folder: Path) -> dict[int, dict]:
     return {record["iteration"]: record["climb"] for record in numbers(folder) if "climb" in record}
 
 
+@pytest.mark.slow
 def test_it_climbs_every_so_many_iterations_and_at_the_end(whole):
     assert list(climbs(whole)) == WHEN
     for found in climbs(whole).values():

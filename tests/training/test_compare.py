@@ -148,6 +148,7 @@ def test_what_is_finished_is_not_done_again(finished, monkeypatch):
         assert but_seconds(again.points[name]) == but_seconds(found.points[name])
 
 
+@pytest.mark.slow
 def test_seconds_as_a_budget_count_training_alone(tmp_path, monkeypatch):
     def iterate(self, state, iteration, key, report, share=None):
         return state, {"evaluations": 10, "games": 1, "seconds": {"self_play": 1.0, "fit": 0.5}}

@@ -115,6 +115,7 @@ def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
     assert done.complete and after[0] == before[0] and [record["iteration"] for record in after] == [1, 2]
 
 
+@pytest.mark.slow
 def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(STUDIES, "probs-fig1", (small_study, 1))
     sets = [word for key, value in SMALL.items() for word in ("--set", f"{key}={value}")]
