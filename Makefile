@@ -13,6 +13,9 @@ RUN := runs/connect_four
 .NOTPARALLEL:
 .PHONY: help setup train test test-all engines check bench clean
 
+# Tests start many processes; each would compile our Python again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Programs that `make test-all` talks to, and the Debian packages that hold them. Debian puts games where PATH does not look.
 ENGINES := stockfish:stockfish fairy-stockfish:fairy-stockfish gtp-rhino:grhino chromium:chromium gnubg:gnubg
 GAMES_PATH := $(PATH):/usr/games:/usr/local/games

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import inspect
@@ -95,7 +96,8 @@ def _load_class(path: Path, name: str) -> type[Game]:
     """The class `name` of a Python file; the same object each time, so that equal games stay equal."""
     if not path.is_file():
         raise BadInput(f"no file {path.name!r} to read a game from")
-    spec = importlib.util.spec_from_file_location(f"beamzero_user_{path.stem}", path)
+    module_name = f"beamzero_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path, loader=_Unwritten(module_name, str(path)))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
@@ -111,6 +113,13 @@ def _load_class(path: Path, name: str) -> type[Game]:
     if not hasattr(kind, "name"):
         kind.name = name
     return kind
+
+
+class _Unwritten(importlib.machinery.SourceFileLoader):
+    """Loads a user's file and leaves no bytecode beside it."""
+
+    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
+        pass
 
 
 def _is_game(kind: Any) -> bool:

@@ -26,6 +26,23 @@ CHANCE = -1
 OPEN = -1
 """In place of a seat: one that sees everything, as those may who look at a game that is over."""
 
+RULES = (
+    *("init", "player", "next_side", "seat", "legal", "moves", "pick", "step", "chance", "resolve", "determinize"),
+    *("over", "score", "observe", "symmetries", "features", "noisy", "must_answer", "order", "hash"),
+)
+"""The methods of a game that are pure functions of arrays."""
+
+
+def _compile_rules(cls: type) -> None:
+    """Make each rule that a class defines one program where it is called on its own.
+
+    Called as it stands it would run one operation at a time, and each of those is compiled too. A program that calls
+    it gets its operations as if they stood there, and traces them once for all programs.
+    """
+    for name, rule in vars(cls).copy().items():
+        if name in RULES and not getattr(rule, "__isabstractmethod__", False):
+            setattr(cls, name, jax.jit(rule, static_argnums=0, inline=True))
+
 
 class Game(abc.ABC):
     """The rules of one game, as pure functions of one state. Batch them with `jax.vmap`.
@@ -43,7 +60,13 @@ class Game(abc.ABC):
     - after a chance event someone has to choose, or the game is over: events that follow each other are one.
 
     `step` with an illegal action is undefined: callers choose from `legal`.
+
+    Called outside of a program, each rule is compiled as a whole, so that they can be tried out one at a time.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _compile_rules(cls)
 
     name: ClassVar[str]
     """What the game is called on the command line and in files."""
@@ -322,6 +345,9 @@ class Game(abc.ABC):
         """
         after = _step(self, state, action)
         return seen_places(self.view(state), self.view(after), int(self.player(state)))
+
+
+_compile_rules(Game)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -65,9 +65,9 @@ class Net:
     head: str
     dtype: str = "float32"
 
-    @functools.cached_property
+    @property
     def _definition(self) -> nnx.GraphDef:
-        return nnx.split(nnx.eval_shape(lambda: self._build(jax.random.key(0))))[0]
+        return _without_weights(self)[0]
 
     def _build(self, key: Array) -> nnx.Module:
         actions = self.game.num_actions
@@ -80,7 +80,7 @@ class Net:
 
     def shapes(self) -> Any:
         """The weights' shapes and dtypes, without making any."""
-        return jax.eval_shape(self.init, jax.random.key(0))
+        return jax.tree.map(lambda shape: shape, _without_weights(self)[1])  # dicts of the caller's own
 
     def on_observations(self, weights: Weights, observations: Array) -> Any:
         """Observations [B, ...] to what the head gives. A row does not depend on the others."""
@@ -104,6 +104,13 @@ class Net:
     def __call__(self, weights: Weights, states: State) -> Any:
         """What the head gives for a batch of states."""
         return self.on_observations(weights, jax.vmap(self.game.observe)(states))
+
+
+@functools.lru_cache(maxsize=256)
+def _without_weights(net: Net) -> tuple[nnx.GraphDef, Any]:
+    """The structure of a net's module, and its weights' shapes. To trace a module takes long, so it is done once."""
+    definition, state = nnx.split(nnx.eval_shape(lambda: net._build(jax.random.key(0))))
+    return definition, nnx.to_pure_dict(state)
 
 
 def compute_dtype(precision: str) -> str:

@@ -81,7 +81,8 @@ def apply_in_chunks(
     """
     size = places.shape[0]
     places = jnp.pad(places, (0, chunk), constant_values=size)
-    empty = _no_results(function, rows, size)
+    function = _traced_once(function)
+    empty = _no_results(function, rows, places[:chunk], size)
 
     def body(carry: tuple[Array, Rows, Array]) -> tuple[Array, Rows, Array]:
         number, results, ran = carry
@@ -99,7 +100,8 @@ def _apply_once(
     function: Callable[[Rows, Array], Rows], rows: Rows, places: Array, count: Array, sizes: list[int]
 ) -> tuple[Rows, Array]:
     """The rows at the first `count` of `places`, in one call on the smallest of `sizes` that is enough."""
-    empty = _no_results(function, rows, places.shape[0])
+    function = _traced_once(function)
+    empty = _no_results(function, rows, places[: sizes[-1]], places.shape[0])
 
     def branch(size: int) -> Callable[[Array], Rows]:
         def run(places: Array) -> Rows:
@@ -114,6 +116,14 @@ def _apply_once(
     return lax.switch(enough, [branch(size) for size in sizes], places), there_are[enough]
 
 
-def _no_results(function: Callable[[Rows, Array], Rows], rows: Rows, size: int) -> Rows:
-    shapes = jax.eval_shape(function, rows, jnp.int32(0))
+def _traced_once(function: Callable[[Rows, Array], Rows]) -> Callable[[Rows, Array], Rows]:
+    """`function`, so that rows of one shape trace it once. Otherwise searches within searches take twice as long to
+    trace at every level: each asks what shapes its results have, and then for the results.
+    """
+    return jax.jit(lambda rows, number: function(rows, number), inline=True)
+
+
+def _no_results(function: Callable[[Rows, Array], Rows], rows: Rows, some: Array, size: int) -> Rows:
+    """Zeros for `size` results, of the shapes that `function` gives for `some` places."""
+    shapes = jax.eval_shape(function, jax.eval_shape(take_rows, rows, some), jnp.int32(0))
     return jax.tree.map(lambda x: jnp.zeros((size, *x.shape[1:]), x.dtype), shapes)

@@ -153,3 +153,20 @@ def test_pack_lists_the_true_places_and_then_the_end(mask):
 
 def test_a_place_past_the_end_gives_the_last_row():
     assert list(take_rows(jnp.arange(SIZE), jnp.array([2, SIZE, SIZE + 5]))) == [2, SIZE - 1, SIZE - 1]
+
+
+def test_a_function_is_traced_once_for_each_shape_however_deep_it_is_nested():
+    traced = []
+
+    def nested(depth: int):
+        def function(rows, number):
+            traced.append(depth)
+            if depth == 0:
+                return rows + number
+            return apply_in_chunks(nested(depth - 1), rows, *pack(rows > 0), chunk=2)[0]
+
+        return function
+
+    rows = jnp.arange(4, dtype=jnp.int32)
+    jax.eval_shape(lambda rows: apply_in_chunks(nested(3), rows, *pack(rows > 0), chunk=2), rows)
+    assert sorted(traced) == [0, 1, 2, 3]
