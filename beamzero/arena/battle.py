@@ -123,9 +123,9 @@ def battle(
     pairs, plies = openings.moves.shape
     if not pairs:
         raise NothingNew(f"{first.name} and {second.name} have met in every opening of {game.spec} that was found")
-    states = jax.tree.map(lambda x: jnp.asarray(np.concatenate([x, x])), openings.states)
+    states = jax.tree.map(lambda x: jax.device_put(np.concatenate([x, x])), openings.states)
     starters = np.asarray(_starters(game, openings.firsts))
-    first_side = jnp.asarray(np.concatenate([starters, 1 - starters]))
+    first_side = jax.device_put(np.concatenate([starters, 1 - starters]))
     before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
     states, moves, outcomes, forfeits = play(

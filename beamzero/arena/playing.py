@@ -85,7 +85,7 @@ def play_by_turns(
     total = first_side.shape[0]
     made: list[Array] = []
     thrown: list[Array] = []
-    forfeits = jnp.zeros((2, total), jnp.bool_)
+    forfeits = jax.device_put(np.zeros((2, total), bool))
     for ply in range(most):
         turns, finished = _whose_turn(game, states, first_side, forfeits)
         if progress is not None:

@@ -114,5 +114,5 @@ def _choose_all(truth: Truth, player: Player, key: Array, progress: Progress | N
 def _batch(truth: Truth, first: int, rows: int) -> tuple[State, Array]:
     """`rows` positions from number `first` on, and which of them count: none past the last."""
     places = np.arange(first, first + rows)
-    states = jax.tree.map(lambda x: jnp.asarray(np.asarray(x)[np.minimum(places, len(truth) - 1)]), truth.states)
-    return states, jnp.asarray(places < len(truth))
+    states = jax.tree.map(lambda x: jax.device_put(np.asarray(x)[np.minimum(places, len(truth) - 1)]), truth.states)
+    return states, jax.device_put(places < len(truth))

@@ -76,7 +76,7 @@ def load_truth(game: Game, positions: int | None = None) -> Truth:
         return _read_puzzles(game, read_puzzles(folder() / f"{game.name}.txt"), positions)
     moves, worths, labels, classes = read_stored(solved)
     kept = _first_of_each(labels, positions)
-    return Truth(_replay(game, jnp.asarray(moves[kept])), worths[kept], labels[kept], classes, puzzles=False)
+    return Truth(_replay(game, moves[kept]), worths[kept], labels[kept], classes, puzzles=False)
 
 
 def _first_of_each(labels: np.ndarray, positions: int | None) -> np.ndarray:

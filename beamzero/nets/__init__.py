@@ -74,6 +74,7 @@ class Net:
         outputs = {"value": 1, "scores": actions, "joint": actions + 1}[self.head]
         return self.settings.build(self.game.observation_shape, outputs, nnx.Rngs(key), jnp.dtype(self.dtype))
 
+    @functools.partial(jax.jit, static_argnums=0, inline=True)
     def init(self, key: Array) -> Weights:
         """New random weights."""
         return nnx.to_pure_dict(nnx.split(self._build(key))[1])

@@ -135,7 +135,7 @@ def _deepen(
         line = move_names(game, state, last.line)
         steps.append(Step(last.depth, last.value, last.proven, line, last.nodes, last.seconds))
         watch(steps[-1])
-    result = search.choose(game, batch_of_one(state), jax.tree.map(lambda x: jnp.asarray(x)[None], last.found), key)
+    result = search.choose(game, batch_of_one(state), jax.tree.map(lambda x: np.asarray(x)[None], last.found), key)
     slots, count = jax.jit(game.moves)(state)
     plies = dict(zip(np.asarray(slots)[: int(count)].tolist(), last.plies_of_moves()))
     moves = [
@@ -177,7 +177,7 @@ def _grow_mcts(
 
 def list_moves(game: Game, state: State, result: SearchResult, first: int | None = None) -> list[MoveValue]:
     """The legal moves of `state` from the result of a batch of one, best first; between equal ones `first` leads."""
-    values, policy, proven = (np.asarray(x[0]) for x in (result.values, result.policy, result.proven))
+    values, policy, proven = (np.asarray(x)[0] for x in (result.values, result.policy, result.proven))
     moves = [
         MoveValue(a, game.action_name(state, a), _number(values[a]), _number(policy[a]), bool(proven[a]))
         for a in game.legal_actions(state)
@@ -191,7 +191,7 @@ def _number(value: Array | np.ndarray) -> float:
 
 def batch_of_one(state: State) -> State:
     """One state as a batch, which is what players think about."""
-    return jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+    return jax.tree.map(lambda x: np.asarray(x)[None], state)
 
 
 def _follow(game: Game, player: Player, state: State, action: int, key: Array) -> list[int]:

@@ -114,9 +114,9 @@ def make_table(book: Book) -> Table:
     filling = (0, 2 ** math.ceil(math.log2(len(book))) - len(book))
     words = np.stack([book.keys >> np.uint64(32), book.keys & np.uint64(2**32 - 1)], axis=1).astype(np.uint32)
     return Table(
-        keys=jnp.asarray(np.pad(words, (filling, (0, 0)), constant_values=2**32 - 1)),
-        moves=jnp.asarray(np.pad(book.moves.astype(np.int32), filling, constant_values=-1)),
-        values=jnp.asarray(np.pad(book.values.astype(np.float32), filling)),
+        keys=jax.device_put(np.pad(words, (filling, (0, 0)), constant_values=2**32 - 1)),
+        moves=jax.device_put(np.pad(book.moves.astype(np.int32), filling, constant_values=-1)),
+        values=jax.device_put(np.pad(book.values.astype(np.float32), filling)),
     )
 
 

@@ -46,7 +46,7 @@ class ClockedTree(Player):
         for row in np.flatnonzero(np.asarray(turn)).tolist():
             _, result = self.grow(jax.tree.map(lambda x: x[row][None], states), key, row)
             moves[row] = int(result.action[0])
-        return jnp.asarray(moves)
+        return jax.device_put(moves)
 
     def grow(
         self,

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -145,7 +144,7 @@ class ExternalPlayer(Player):
                 return FORFEIT
 
         chosen[rows] = self._side_by_side(one, rows.tolist())
-        return jnp.asarray(chosen)
+        return jax.device_put(chosen)
 
     def _side_by_side(self, job: Callable[[int], _T], rows: list[int]) -> list[_T]:
         """What comes of a job for each row, as many at once as there are processes."""
@@ -191,7 +190,7 @@ class UciPlayer(ExternalPlayer):
             )
         except EngineTrouble as trouble:
             raise BadInput(f"{self.name} ({self.title}) {trouble}") from None
-        return SearchResult(*(jnp.asarray(np.stack(part)) for part in zip(*rows, strict=True)))
+        return SearchResult(*(jax.device_put(np.stack(part)) for part in zip(*rows, strict=True)))
 
     def _think_one(self, state: State) -> tuple[Any, ...]:
         """The fields of a SearchResult of one position; moves that it says nothing about are as bad as the worst."""

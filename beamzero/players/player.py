@@ -64,7 +64,7 @@ def choose_one_by_one(player: Player, states: State, turn: Array, key: Array) ->
     for row in np.flatnonzero(np.asarray(turn)).tolist():
         state = jax.tree.map(lambda x, row=row: x[row][None], states)
         moves[row] = int(player.think(state, jax.random.fold_in(key, row)).action[0])
-    return jnp.asarray(moves)
+    return jax.device_put(moves)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -46,12 +46,12 @@ def table_evaluator(tree: DealTree, strategy: np.ndarray) -> Evaluator:
     """A strategy, float [I, A], as policy logits, and what it may expect in each information set."""
     with np.errstate(divide="ignore"):
         logits = np.log(strategy).astype(np.float32)
-    observations = jnp.asarray(tree.observations.reshape(len(strategy), -1))
+    observations = jax.device_put(tree.observations.reshape(len(strategy), -1))
     found = _Found(tree.game)
     values = tree.set_values(strategy).astype(np.float32)
     return Evaluator(
-        value=Partial(found, observations, jnp.asarray(values)),
-        scores=Partial(found, observations, jnp.asarray(logits)),
+        value=Partial(found, observations, jax.device_put(values)),
+        scores=Partial(found, observations, jax.device_put(logits)),
     )
 
 

@@ -220,7 +220,7 @@ def _fitting(net: Net, weights: dict[str, Any]) -> Weights:
     found = {name: array.shape for name, array in _flat(weights).items()}
     if wanted != found:
         raise ValueError("its weights do not fit its nets")
-    return jax.tree.map(lambda x: jax.numpy.asarray(np.asarray(x, np.float32)), weights)
+    return jax.tree.map(lambda x: jax.device_put(np.asarray(x, np.float32)), weights)
 
 
 def _flat(tree: Any) -> dict[str, Any]:

@@ -63,14 +63,14 @@ class Clairvoyance:
             # Not by their sum: of infinities of one sign the mean is the infinity.
             values[wanted] = np.round(solved.astype(np.float64).mean(axis=1), _DIGITS)
         values = values.astype(np.float32)
-        action, policy = choose_best(jnp.asarray(values), choice_key)
+        action, policy = choose_best(values, choice_key)
         return SearchResult(
             action=action,
-            values=jnp.asarray(values),
+            values=jax.device_put(values),
             policy=policy,
-            value=jnp.asarray(values.max(axis=1)),
-            nodes=jnp.asarray(np.where(wanted, self.worlds, 0).astype(np.int32)),
-            proven=jnp.zeros(values.shape, jnp.bool_),
+            value=jax.device_put(values.max(axis=1)),
+            nodes=jax.device_put(np.where(wanted, self.worlds, 0).astype(np.int32)),
+            proven=jax.device_put(np.zeros(values.shape, bool)),
         )
 
 

@@ -52,7 +52,11 @@ def stacked(pieces: Sequence[_Tree]) -> _Tree:
 
 def unstacked(pieces: _Tree) -> list[_Tree]:
     """The reverse; all of them lie on the first device then."""
-    pieces = here(pieces)
+    return _unstack(here(pieces))
+
+
+@jax.jit
+def _unstack(pieces: _Tree) -> list[_Tree]:
     return [jax.tree.map(lambda x: x[number], pieces) for number in range(jax.tree.leaves(pieces)[0].shape[0])]
 
 

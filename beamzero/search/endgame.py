@@ -103,4 +103,4 @@ def endgame_table(game: Game, table: EndgameTable) -> Partial:
         raise BadInput(
             f"the endgame table is for {made_for}, with any number of seeds, but the game is {game.identity}"
         )
-    return Partial(_Probe(kalah, table.seeds), jnp.asarray(table.values))
+    return Partial(_Probe(kalah, table.seeds), jax.device_put(table.values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import NamedTuple, Protocol
 
 import jax
@@ -70,6 +71,7 @@ class Search(Protocol):
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult: ...
 
 
+@functools.partial(jax.jit, inline=True)
 def choose_best(values: Array, key: Array) -> tuple[Array, Array]:
     """int32 [B], float32 [B, A]: one of the highest `values` [B, A], drawn by the key; the even policy over them."""
     best = values == jnp.max(values, axis=1, keepdims=True)

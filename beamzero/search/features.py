@@ -43,4 +43,4 @@ def feature_evaluator(game: Game, weights: Sequence[float] | np.ndarray | None =
         raise BadInput(f"{game.name} has {len(game.feature_names)} features, but there are {known.size} weights")
     if not known.size:
         return zero_evaluator(game)
-    return zero_evaluator(game)._replace(value=Partial(_FeatureValue(game), jnp.asarray(known)))
+    return zero_evaluator(game)._replace(value=Partial(_FeatureValue(game), jax.device_put(known)))

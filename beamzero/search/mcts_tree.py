@@ -89,9 +89,14 @@ def root_result(game: Game, tree: Tree, unvisited: Array, key: Array) -> SearchR
     )
 
 
+@jax.jit
+def _of_root(tree: Tree, root: int | Array) -> list[Array]:
+    return [x[root] for x in (tree.edges, tree.moves, tree.over, tree.chance)]
+
+
 def expected_line(tree: Tree, root: int = 0) -> list[int]:
     """The moves that the tree of one root expects, on the host: the most tried one after the most tried one."""
-    edges, moves, over, chance = jax.device_get([x[root] for x in (tree.edges, tree.moves, tree.over, tree.chance)])
+    edges, moves, over, chance = jax.device_get(_of_root(tree, root))
     line: list[int] = []
     node = 0
     while not over[node] and not chance[node] and edges[node, VISITS].any():

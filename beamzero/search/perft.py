@@ -26,7 +26,7 @@ def perft(
     if state is None:
         state = game.init(jax.random.key(0))
     totals = np.zeros(depth, np.int64)
-    first = jax.tree.map(lambda x: jnp.broadcast_to(x, (_CHUNK, *jnp.shape(x))), state)
+    first = jax.tree.map(lambda x: np.broadcast_to(np.asarray(x), (_CHUNK, *np.shape(x))), state)
     _count(game, first, 1, 0, totals, progress)
     return [int(total) for total in totals]
 

@@ -306,7 +306,7 @@ class Settle:
         features, counts = np.zeros(look.features.shape, np.float32), np.zeros(look.counts.shape, bool)
         for group, found in zip(groups, side_by_side(functools.partial(self._some, states), groups, on_host=True)):
             features[group], counts[group] = (np.asarray(x)[: len(group)] for x in found)
-        return look._replace(features=jnp.asarray(features), counts=jnp.asarray(counts))
+        return look._replace(features=jax.device_put(features), counts=jax.device_put(counts))
 
     def _some(self, states: State, rows: np.ndarray) -> tuple[Array, Array]:
         some = take_rows(states, jnp.asarray(np.resize(rows, _SETTLED_AT_ONCE), jnp.int32))

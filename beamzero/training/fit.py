@@ -20,6 +20,7 @@ from beamzero.search.evaluator import spread
 from beamzero.search.packing import take_rows
 
 _OPTIMIZER = optax.scale_by_adam()
+_new_optimizer = jax.jit(_OPTIMIZER.init)
 
 
 class Learner(NamedTuple):
@@ -31,7 +32,7 @@ class Learner(NamedTuple):
 
 def new_learner(weights: Weights) -> Learner:
     """A learner that starts from `weights` with a fresh optimizer."""
-    return Learner(weights, _OPTIMIZER.init(weights))
+    return Learner(weights, _new_optimizer(weights))
 
 
 class Aside(NamedTuple):

@@ -66,6 +66,11 @@ def all_games(parts: Sequence[Games]) -> Games:
     """The games of all parts, in order."""
     if len(parts) == 1:
         return parts[0]
+    return _join(*parts)
+
+
+@jax.jit
+def _join(*parts: Games) -> Games:
     return jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
 
 

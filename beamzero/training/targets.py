@@ -68,7 +68,7 @@ def gather(
         moves[first : first + batch], values[first : first + batch] = found.moves, found.values
         evaluations += int(asked)
         progress(min(first + batch, size))
-    return QRows(memory.states, jnp.asarray(moves[:rows]), jnp.asarray(values[:rows])), evaluations
+    return QRows(memory.states, jax.device_put(moves[:rows]), jax.device_put(values[:rows])), evaluations
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -33,6 +33,7 @@ class Window(NamedTuple):
         return cls(rows, tree["size"], tree["next"])
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1))
 def empty_window(game: Game, capacity: int) -> Window:
     """Room for `capacity` positions."""
     state = jax.eval_shape(game.init, jax.random.key(0))

@@ -17,7 +17,6 @@ from concurrent.futures import Future
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from beamzero.arena.records import Followed
@@ -200,8 +199,8 @@ class Brain:
             if not states:
                 return []
             padded = [states[min(row, len(states) - 1)] for row in range(BATCH)]
-            batch = jax.tree.map(lambda *rows: jnp.asarray(np.stack(rows)), *padded)
-            turn = jnp.asarray(np.arange(BATCH) < len(states))
+            batch = jax.tree.map(lambda *rows: jax.device_put(np.stack(rows)), *padded)
+            turn = jax.device_put(np.arange(BATCH) < len(states))
             return np.asarray(player.choose(batch, turn, self._next_key()))[: len(states)].tolist()
 
         return answer
