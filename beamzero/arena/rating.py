@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.sparse.csgraph import shortest_path
 from scipy.special import expit, log_expit
 
@@ -233,6 +232,8 @@ def _clean_record(distances: np.ndarray, games: np.ndarray) -> float:
 
     def excess(shift: float) -> float:
         return float((games * log_expit(distances + shift)).sum() - math.log(NO_LOSS_CHANCE))
+
+    from scipy.optimize import brentq  # which takes long to load, and few commands need it
 
     return brentq(excess, -distances.max() - 50.0, -distances.min() + 50.0)
 

@@ -13,7 +13,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from beamzero.arena.intervals import pair_means
 from beamzero.arena.rating import expected_score
@@ -85,4 +84,6 @@ def _with_mean(seen: np.ndarray, mean: float) -> np.ndarray:
         return float((seen * off / (1.0 + x * off)).sum())
 
     edge = 1e-9
+    from scipy.optimize import brentq  # which takes long to load, and few commands need it
+
     return seen / (1.0 + brentq(excess, -1.0 / off[-1] + edge, -1.0 / off[0] - edge) * off)

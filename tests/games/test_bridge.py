@@ -227,8 +227,10 @@ def test_all_deals_that_agree_are_equally_likely(seat):
     tried = 0
     for plies, row in itertools.product((36, 38, 41), range(40)):
         state = at(play(GAME).states, plies, row)
+        if tried == 4 or state.voids.sum() < 2:
+            continue
         deals = all_deals(state, seat)
-        if not (6 <= len(deals) <= 40 and state.voids.sum() >= 2) or tried == 4:
+        if not 6 <= len(deals) <= 40:
             continue
         tried += 1
         holders = np.asarray(deal(GAME, state, seat, 4000, jax.random.key(row)).holder)

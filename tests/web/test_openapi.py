@@ -31,7 +31,7 @@ def test_every_answer_is_as_described(browsers):
             continue  # nothing is said there that could be of a wrong form
 
         @given(case=operation.as_strategy(generation_mode=mode))
-        @settings(max_examples=25, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=15, suppress_health_check=list(HealthCheck))
         def ask(case):
             answer = send(browsers(), case)
             seen.add(answer.status_code)
