@@ -37,7 +37,7 @@ def random_actions(game: Game, seed: int, most: int = 1000) -> list[int]:
     ("spec", "suffix"),
     [
         *((spec, ".txt") for spec in ("tic_tac_toe", "connect_four", "othello:size=4", "kalah:houses=3,seeds=2")),
-        ("chess", ".pgn"),
+        pytest.param("chess", ".pgn", marks=pytest.mark.slow),
         *((spec, ".jsonl") for spec in ("tic_tac_toe", "othello:size=4")),
         pytest.param("chess", ".jsonl", marks=pytest.mark.slow),
     ],

@@ -47,8 +47,9 @@ SECOND_BOARDS = [
     "othello:size=6",
     "checkers:draw_plies=70",
     "kalah",
+    "chess:max_plies=120",
 ]
-"""Those of them that are not the cheapest board of their game."""
+"""Those of them that are not the cheapest board of their game; chess 6x6 has the code of chess."""
 
 
 def params(specs: Iterable[str], slow: Iterable[str] = SECOND_BOARDS) -> list[Any]:

@@ -195,6 +195,7 @@ def test_random_games_go_as_in_python_chess():
     check_lines(CHESS, [play_python_chess(chess.STARTING_FEN, draw) for _ in range(8)])
 
 
+@pytest.mark.slow
 def test_games_from_hard_positions_and_endgames_go_as_in_python_chess():
     draw = random.Random(2)
     lines = [play_python_chess(fen, draw) for fen in HARD]
@@ -376,6 +377,7 @@ def expected_observation(boards: list[chess.Board]) -> np.ndarray:
     return planes
 
 
+@pytest.mark.slow
 def test_a_net_sees_eight_positions_and_the_state_of_the_game():
     draw = random.Random(4)
     board, state = chess.Board(), CHESS.init(jax.random.key(0))

@@ -178,6 +178,7 @@ def features(game, states: list, rows: int = 128) -> np.ndarray:
     return ask_all(game, "features", stacked)[: len(states)]
 
 
+@pytest.mark.slow
 def test_features_are_what_one_counts_square_by_square():
     game = CHESS
     states = random_states(game, seed=1)
@@ -370,6 +371,7 @@ def test_captures_come_before_threats_and_threats_before_moves_forward_and_those
     assert CAPTURE > THREAT + 2 * 7 and THREAT - 2 * 7 > QUIET + 2 * 7 and QUIET - 2 * 7 > 0
 
 
+@pytest.mark.slow
 def test_the_most_valuable_victim_is_taken_first_and_by_the_least_valuable_piece():
     pairs = 0
     for game in all_played():
@@ -414,6 +416,7 @@ def key(game, state) -> tuple[int, int]:
     return low, high
 
 
+@pytest.mark.slow
 def test_the_order_of_moves_does_not_matter_to_the_key():
     first = after(CHESS, "g1f3", "g8f6", "b1c3", "b8c6")
     second = after(CHESS, "b1c3", "b8c6", "g1f3", "g8f6")

@@ -26,7 +26,7 @@ SPECS = [
 WITHOUT_MEMORY = [spec for spec in SPECS if not spec.startswith("chess")]
 """Games whose past does not count, so that a position is no more than what stands on the board."""
 
-SLOW = [*SECOND_BOARDS, "togyzkumalak:max_plies=160", "chess:max_plies=120"]
+SLOW = [*SECOND_BOARDS, "togyzkumalak:max_plies=160"]
 """What chess says is held against other programs in test_chess_search.py; kalah is sown too."""
 
 MOST_STATES = 1000

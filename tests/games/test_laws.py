@@ -15,10 +15,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, State, make_game
 from tests.games import golden
-from tests.games.play import SECOND_BOARDS, SPECS, Facts, at, declared, most_plies, params, play, replay, step
-
-but_chess = pytest.mark.parametrize("game", params(SPECS, [*SECOND_BOARDS, "chess:max_plies=120"]), indirect=True)
-"""What takes a program of its own, which is dear for chess: chess 6x6 has the same code."""
+from tests.games.play import SPECS, Facts, at, declared, most_plies, params, play, replay, step
 
 WITH_SYMMETRIES = [spec for spec in SPECS if type(make_game(spec)).symmetries is not Game.symmetries]
 
@@ -93,7 +90,6 @@ def test_moves_packs_exactly_what_legal_allows(game):
     assert (packed == legal).all(), "each legal action once, and no other"
 
 
-@but_chess
 def test_a_draw_picks_each_legal_action_equally_often(game):
     share = 8
     for place in sample(game, 3):
@@ -144,14 +140,12 @@ def test_a_batched_step_equals_the_single_one(game):
         assert same(step(game, at(games.states, ply, row), games.actions[ply, row]), at(games.states, ply + 1, row))
 
 
-@but_chess
 def test_a_plain_number_is_an_action_too(game):
     place = sample(game, 1)[0]
     state, action = at(play(game).states, *place), int(play(game).actions[place])
     assert same(jax.jit(lambda state: game.step(state, action))(state), step(game, state, action))
 
 
-@but_chess
 def test_a_move_reads_back_from_its_name(game):
     for place in sample(game, 12):
         state = at(play(game).states, *place)
@@ -164,7 +158,6 @@ def test_a_move_reads_back_from_its_name(game):
             assert game.parse_action(state, f" {name}\n") == action
 
 
-@but_chess
 def test_an_illegal_move_is_one_line_that_lists_the_legal_ones(game):
     for place in sample(game, 4):
         state = at(play(game).states, *place)

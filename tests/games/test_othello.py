@@ -51,7 +51,7 @@ class Reference:
         return not self.moves(1) and not self.moves(-1)
 
 
-@pytest.mark.parametrize(("size", "number"), [(4, 128), slow(6, 50), (8, 12)])
+@pytest.mark.parametrize(("size", "number"), [(4, 128), slow(6, 50), slow(8, 12)])
 def test_random_games_go_as_the_slow_rules_say(size, number):
     game, draw = make_game("othello", size=size), random.Random(0)
     shape = (game.max_plies + 1, number)

@@ -45,6 +45,7 @@ def test_every_move_is_made_where_the_pictures_before_and_after_it_differ(name):
     assert found > 20
 
 
+@pytest.mark.slow
 def test_castling_is_the_kings_move_and_promotions_share_their_places():
     chess = make_game("chess")
     castle = chess.read_position("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1")

@@ -94,7 +94,7 @@ def random_moves(game: Game, plies: int, draw: np.random.Generator) -> list[int]
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [(SMALL_FOUR, 2), slow("connect_four:columns=4", 2), ("tic_tac_toe", 8), slow("othello", 8)],
+    [(SMALL_FOUR, 2), slow("connect_four:columns=4", 2), slow("tic_tac_toe", 8), slow("othello", 8)],
 )
 def test_every_image_of_a_position_is_answered_with_the_image_of_the_move(name, number):
     game, draw = make_game(name), np.random.default_rng(1)

@@ -123,6 +123,7 @@ def test_simulations_and_tables_can_be_set():
     assert deepener.change("Hash", 8).settings()["Hash"].default == 8
 
 
+@pytest.mark.slow
 def test_a_book_answers_first():
     other = make_player("lookahead:1", GAME)
     book = make_table(book_of(GAME, [(FIRST, 4, 0.5)]))

@@ -57,6 +57,7 @@ def test_our_solver_of_endings_agrees_with_dds(game):
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
 
 
+@pytest.mark.slow
 def test_so_does_minimax_over_everything():
     game = TRUMPS
     for cards, played in [(1, 3), (2, 0), (2, 2), (3, 1)]:

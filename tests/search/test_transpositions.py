@@ -135,6 +135,7 @@ def test_a_win_that_is_remembered_keeps_its_distance():
         assert worth == max(value - np.sign(value) for value in known)
 
 
+@pytest.mark.slow
 def test_rows_of_a_batch_do_not_change_one_another():
     """What one leaves in the table may change the order in which another looks at moves, but nothing of their worth.
 

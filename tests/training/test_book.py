@@ -337,6 +337,7 @@ def test_self_play_stops_with_the_clock_and_asks_for_more_games_where_there_are_
     assert book.about["games"] == 128
 
 
+@pytest.mark.slow
 def test_an_agent_that_always_answers_the_same_still_plays_different_games():
     player = make_player("alphabeta:depth=1", TIC_TAC_TOE)
     book = self_play_book(TIC_TAC_TOE, player, FromSelfPlay(128, plies=1, least=1), seed=2)

@@ -48,6 +48,7 @@ def test_it_climbs_every_so_many_iterations_and_at_the_end(whole):
         assert 0.0 not in found["scores"][:-1], "after two lost games it climbs no further"
 
 
+@pytest.mark.slow
 def test_what_it_says_is_how_far_the_agent_of_that_iteration_climbs(whole):
     game = make_game(GAME)
     rungs = ladder(game, 3, "nothing")

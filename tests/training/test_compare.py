@@ -162,6 +162,7 @@ def test_seconds_as_a_budget_count_training_alone(tmp_path, monkeypatch):
     assert found.battles == []
 
 
+@pytest.mark.slow
 def test_one_iteration_may_pass_several_marks(tmp_path, monkeypatch):
     def iterate(self, state, iteration, key, report, share=None):
         return state, {"evaluations": 70, "games": 1, "seconds": {}}

@@ -57,15 +57,8 @@ def test_every_recipe_has_settings_and_nets_for_its_game(name):
     assert nets and weights and all(leaf.size for leaf in weights)
 
 
-def with_tiers() -> list[Any]:
-    """The others are slow: PROBS and AlphaZero have runs of their own in other tests."""
-    assert "backgammon_td" in kinds_of_recipes()
-    return [
-        pytest.param(name, marks=() if name == "backgammon_td" else pytest.mark.slow) for name in kinds_of_recipes()
-    ]
-
-
-@pytest.mark.parametrize("name", with_tiers())
+@pytest.mark.slow
+@pytest.mark.parametrize("name", kinds_of_recipes())
 def test_recipes_run_at_toy_size(name, tmp_path):
     recipe = list_recipes()[name]
     rated = recipe.game == "connect_four"  # Battles in larger games take long to compile, and are no part of a recipe.
