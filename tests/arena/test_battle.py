@@ -155,7 +155,7 @@ def test_it_is_what_a_plain_loop_over_the_same_openings_gives():
 
 @pytest.mark.parametrize(
     ("game", "agent", "most"),
-    [(SMALL, "lookahead:1", 40), (DICE, "random", 2)],
+    [(SMALL, "lookahead:1", 40), pytest.param(DICE, "random", 2, marks=pytest.mark.slow)],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_whole_games_in_one_program_are_those_of_the_loop(game, agent, most, monkeypatch):

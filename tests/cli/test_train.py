@@ -125,9 +125,8 @@ def test_what_does_not_belong_to_the_algorithm_gets_one_line(tmp_path, capsys, w
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("sims", "how"), [(0, "one look at the net"), pytest.param(3, "3 simulations", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("sims", "how"), [(0, "one look at the net"), (3, "3 simulations")])
 def test_alphazero_says_how_it_was_rated_and_how_to_play_against_it(tmp_path, capsys, sims, how):
     folder = tmp_path / "run"
     assert main(command(folder, algorithm="alphazero", rate_sims=sims, **SHORT)) == 0

@@ -37,13 +37,20 @@ OPTIONS = [
 ]
 """Each value of an option together with each of any other; only pruning gives order and every_move a meaning."""
 
+CHEAP = [OPTIONS[1], *OPTIONS[5:]]
+"""Every value of an option is among these too."""
+
 
 def described(search: AlphaBeta) -> str:
     changed = {f.name: getattr(search, f.name) for f in dataclasses.fields(search)}
     return ",".join(f"{k}={v}" for k, v in changed.items() if v != getattr(PLAIN, k)) or "plain"
 
 
-@pytest.mark.parametrize("search", OPTIONS, ids=described)
+@pytest.mark.parametrize(
+    "search",
+    [pytest.param(one, marks=() if one in CHEAP else pytest.mark.slow) for one in OPTIONS],
+    ids=described,
+)
 @settings(max_examples=8)
 @given(seed=SEEDS)
 def test_random_graphs_are_searched_as_by_minimax(search, seed):

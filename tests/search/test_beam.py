@@ -116,14 +116,14 @@ def assert_same(searched: Searched, row: int, width: int, beam: Beam, rules: Rul
 EITHER_SHAPE = [
     (NARROW, BeamSearch(5, 99)),
     (NARROW, BeamSearch(60, 99)),
-    (NARROW, BeamSearch(20, 1)),
-    (NARROW, BeamSearch(20, 2)),
     (NARROW, BeamSearch(20, 2, True)),
     (WIDE, BeamSearch(20, 99)),
     (WIDE, BeamSearch(20, 3, True)),
 ]
 SLOW_TOO = [
     (NARROW, BeamSearch(1, 99)),
+    (NARROW, BeamSearch(20, 1)),
+    (NARROW, BeamSearch(20, 2)),
     (WIDE, BeamSearch(60, 99)),
 ]
 
@@ -266,7 +266,7 @@ SEARCHES = BeamSearch(40, 99), BeamSearch(20, 3, strict=True)
 @pytest.mark.parametrize(
     ("name", "search"),
     [
-        (SMALL[0], SEARCHES[0]),
+        pytest.param(SMALL[0], SEARCHES[0], marks=pytest.mark.slow),
         (SMALL[1], SEARCHES[1]),
         pytest.param("othello:size=6", SEARCHES[0], marks=pytest.mark.slow),
     ],

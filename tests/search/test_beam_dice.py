@@ -41,7 +41,7 @@ def assert_line(line: list[int], beam: Beam) -> None:
 @pytest.mark.parametrize(
     ("shape", "search"),
     [
-        (NARROW_DICE, BeamSearch(60, 99)),
+        pytest.param(NARROW_DICE, BeamSearch(60, 99), marks=pytest.mark.slow),
         (NARROW_DICE, BeamSearch(20, 2, True)),
         (WIDE_DICE, BeamSearch(30, 3)),
     ],

@@ -205,7 +205,8 @@ def result_by_hand(game: KalahByHand, known: dict[tuple[int, ...], int]) -> int:
     return known[key]
 
 
-@pytest.mark.parametrize("empty_capture", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("empty_capture", CAPTURES)
 def test_endgames_that_come_up_have_the_result_that_brute_force_finds(empty_capture):
     """Finished games among them. Those of too many seeds are not known, and have no result yet."""
     game, seeds = Kalah(6, 3, empty_capture), SEEDS[6]

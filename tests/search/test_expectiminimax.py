@@ -36,8 +36,8 @@ def think(game: Game, search: Expectiminimax, evaluator: Evaluator, states, key=
 @pytest.mark.parametrize(
     "search",
     [
-        Expectiminimax(3, prune=False, entries=0),
         Expectiminimax(3, every_move=True),
+        pytest.param(Expectiminimax(3, prune=False, entries=0), marks=pytest.mark.slow),
         pytest.param(Expectiminimax(3, entries=0, every_move=True), marks=pytest.mark.slow),
         pytest.param(Expectiminimax(3, prune=False), marks=pytest.mark.slow),
     ],

@@ -93,7 +93,7 @@ def test_games_are_searched_to_the_depth(name, depth):
 @pytest.mark.parametrize(
     ("shape", "depth"),
     [
-        (NARROW, 2),
+        pytest.param(NARROW, 2, marks=pytest.mark.slow),
         (NARROW, 4),
         (WIDE, 2),
         pytest.param(WIDE, 1, marks=pytest.mark.slow),

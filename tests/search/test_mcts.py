@@ -66,7 +66,9 @@ def assert_same(search: MCTS, result: SearchResult, row: int, root: Node) -> Non
     assert result.nodes[row] == size(root)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.slow) if way in ("relative", "muzero") else way for way in WAYS]
+)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_random_trees_are_searched_as_by_a_slow_search(way, seed):

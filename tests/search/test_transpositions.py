@@ -77,7 +77,7 @@ def test_every_key_has_a_place_before_the_last_row(lo, hi, power):
 # --- in a search -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("entries", [1, 4, pytest.param(64, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("entries", [1, *(pytest.param(entries, marks=pytest.mark.slow) for entries in (4, 64))])
 @settings(max_examples=8)
 @given(seed=WORDS)
 def test_graphs_are_searched_as_by_minimax_with_a_table_of_any_size(entries, seed):

@@ -56,7 +56,9 @@ def replay(game, games, number):
 
 
 @pytest.mark.parametrize(
-    "game", [TIC_TAC_TOE, SMALL, pytest.param(OTHELLO, marks=pytest.mark.slow)], ids=lambda game: game.name
+    "game",
+    [TIC_TAC_TOE, *(pytest.param(game, marks=pytest.mark.slow) for game in (SMALL, OTHELLO))],
+    ids=lambda game: game.name,
 )
 def test_games_are_legal_and_their_outcomes_are_the_movers(game):
     settings = dataclasses.replace(PLAY, max_turns=game.max_plies)
