@@ -403,7 +403,7 @@ class Hub:
         except BadInput as error:
             return await self._give_up(live, state, agent, str(error))
         if self.brains.get(table.game, offer.text).status != READY:
-            if not await self._prepare(live, offer):
+            if not await self._prepare(live, offer, state, agent):
                 return None
         elif not live.thinking:
             live.thinking = True
@@ -434,9 +434,12 @@ class Hub:
         await self.tell(live)
         return None
 
-    async def _prepare(self, live: Live, offer: AgentOffer) -> bool:
-        """Wait until an agent is compiled, and say so; nobody loses time to that. Whether it can play."""
-        table, state, agent = live.table, live.table.state, live.table.mover
+    async def _prepare(self, live: Live, offer: AgentOffer, state: State, agent: str) -> bool:
+        """Wait until an agent is compiled, and say so; nobody loses time to that. Whether it can play.
+
+        `agent` was to move at `state` when it was asked for: it may no longer be.
+        """
+        table = live.table
         live.thinking, live.preparing = True, f"compiling {offer.title}: the first time this takes a while"
         table.stop_clock(time.monotonic())
         await self.tell(live)

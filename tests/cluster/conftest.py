@@ -20,6 +20,7 @@ from ray.cluster_utils import Cluster
 
 from beamzero.cluster.pool import Pool
 from tests.cluster import jobs
+from tests.conftest import drop_programs
 
 STORE = 100 * 2**20
 HEAD = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False, "include_log_monitor": False}
@@ -29,7 +30,8 @@ ray.cloudpickle.register_pickle_by_value(jobs)  # workers cannot import tests
 
 @pytest.fixture(scope="session")
 def nodes():
-    """A head that does no work, and two nodes with a core each."""
+    """A head that does no work, and two nodes with a core each. They take several GB, so others make room first."""
+    drop_programs()
     nodes = Cluster(initialize_head=True, head_node_args=HEAD)
     for _ in range(2):
         nodes.add_node(num_cpus=1, object_store_memory=STORE)

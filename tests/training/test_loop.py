@@ -110,9 +110,9 @@ def test_a_run_of_alphazero_holds_the_same_things(make_whole):
 
 @both
 def test_the_picture_names_the_algorithm_and_its_losses(make_whole, algorithm, monkeypatch):
-    drawn = []
+    run, drawn = Run.open(make_whole(algorithm)), []
     monkeypatch.setattr("beamzero.training.loop.draw_training", lambda *given: drawn.append(given))
-    draw_run(Run.open(make_whole(algorithm)))
+    draw_run(run)
     ((*_, losses, title),) = drawn
     names, by = {"probs": (["V", "Q"], "PROBS"), "alphazero": (["value", "policy"], "AlphaZero")}[algorithm]
     assert sorted(losses) == sorted(names) and title == f"tic_tac_toe by {by}, {ITERATIONS} iterations"
