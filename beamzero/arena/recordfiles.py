@@ -11,7 +11,7 @@ from beamzero.arena.records import GameRecord, has_notation
 from beamzero.arena.transcripts import read_transcripts, write_transcript
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.runs.files import check_writable, write_atomically, writing
+from beamzero.runs.files import check_writable, taking_turns, write_atomically, writing
 
 FORMATS = {
     ".pgn": "the games of chess and chess6x6",
@@ -41,13 +41,12 @@ def check_format(path: Path, game: str, start: str | None = None) -> None:
 def add_records(path: Path, records: Iterable[GameRecord]) -> int:
     """Add games at the end of a file, which is made where there is none; and how many they are.
 
-    Whatever happens, the file holds either all of them or none.
+    Whatever happens, the file holds either all of them or none. Processes that add at the same time take turns.
     """
-    before = path.read_bytes() if path.exists() else b""
-    if before and not before.endswith(b"\n"):
-        before += b"\n"
     texts = [format_record(record, path.suffix) for record in records]
-    with writing(str(path)):
+    with writing(str(path)), taking_turns(path) as before:
+        if before and not before.endswith(b"\n"):
+            before += b"\n"
         write_atomically(path, before + "".join(texts).encode())
     return len(texts)
 

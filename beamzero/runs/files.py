@@ -18,6 +18,7 @@ TEMPORARY = ".writing-"
 """How the name of every unfinished file or folder begins. A kill may leave one behind; nothing ever reads it."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 _FULL_TEXT = re.compile(
     r"no space left|disk quota exceeded|quota exceeded|file too large|(disk|device|file ?system) (is )?full"
     r"|not enough (disk )?space|resource_exhausted\b.*\b(disk|storage|file ?system)\b",
@@ -44,6 +45,44 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def taking_turns(path: Path) -> Iterator[bytes]:
+    """Wait until no other process changes `path`, and keep others waiting. Gives its content, b"" where there is none.
+
+    For those who read a file and replace it by `write_atomically`. The lock goes with the process, however that ends.
+    It holds between machines too where a network folder has locks, as NFS has; where there are none (some network
+    folders, Windows) nobody waits.
+    """
+    there_before = path.exists()
+    with contextlib.ExitStack() as stack:
+        while True:
+            file = stack.enter_context(open(path, "a+b"))
+            _wait_for_lock(file.fileno())
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                break
+            stack.close()  # it was replaced while we waited: this lock is that of the old file
+        file.seek(0)
+        content = file.read()
+        try:
+            yield content
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                if not there_before and path.stat().st_size == 0:
+                    path.unlink()
+            raise
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,5 +1,7 @@
 import errno
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -83,3 +85,41 @@ def test_other_system_errors_become_one_line_and_bugs_stay_bugs():
         raise OSError(errno.EACCES, "Permission denied")
     with pytest.raises(TypeError), files.writing("it"):
         raise TypeError("a bug")
+
+
+def test_processes_that_read_and_replace_a_file_take_turns(tmp_path):
+    path, ready = tmp_path / "lines", tmp_path / "ready"
+    program = f"""if True:
+        import pathlib, sys, time
+        from beamzero.runs.files import taking_turns, write_atomically
+        path = pathlib.Path({str(path)!r})
+        while not pathlib.Path({str(ready)!r}).exists():
+            time.sleep(0.001)
+        for number in range(25):
+            with taking_turns(path) as before:
+                write_atomically(path, before + f"{{sys.argv[1]}} {{number}}\\n".encode())
+    """
+    words = [sys.executable, "-c", program]
+    others = [subprocess.Popen([*words, str(number)]) for number in range(6)]
+    ready.touch()
+    assert [other.wait() for other in others] == [0] * 6
+    lines = path.read_text().splitlines()
+    assert sorted(lines) == sorted(f"{writer} {number}" for writer in range(6) for number in range(25))
+    assert {file.name for file in tmp_path.iterdir()} == {"lines", "ready"}
+
+
+def test_a_turn_in_which_nothing_was_written_leaves_nothing_behind(tmp_path):
+    with pytest.raises(ZeroDivisionError), files.taking_turns(tmp_path / "new") as before:
+        assert before == b"" and 1 / 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("error", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_where_a_folder_has_no_locks_nobody_waits(tmp_path, monkeypatch, error):
+    def refuse(*_):
+        raise OSError(error, "no locks here")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with files.taking_turns(tmp_path / "new") as before:
+        files.write_atomically(tmp_path / "new", before + b"one")
+    assert (tmp_path / "new").read_bytes() == b"one"
