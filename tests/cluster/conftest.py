@@ -6,10 +6,12 @@ process, and what a test does not harm serves the next one.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,17 @@ def workers(cluster):
     """Two workers that live as long as the tests of a file, for those that neither kill nor stop one."""
     with Pool(2) as pool:
         yield pool
+
+
+@contextlib.contextmanager
+def one_busy_node(cpus: int, limits: dict[str, float] | None = None) -> Iterator[Any]:
+    """The process that asks is connected with one machine, and all workers are on another."""
+    nodes = Cluster(initialize_head=True, head_node_args={**HEAD, "_system_config": limits or {}})
+    node = nodes.add_node(num_cpus=cpus, object_store_memory=STORE)
+    ray.init(address=nodes.address, log_to_driver=False, logging_level=logging.ERROR)
+    yield node
+    ray.shutdown()
+    nodes.shutdown()
 
 
 def wait_until(holds: Callable[[], object]) -> None:

@@ -1,41 +1,28 @@
-"""What lies in memory: one copy of the weights on a machine, nothing that grows; and no run ends for want of it."""
+"""What lies in memory: one copy of the weights on a machine, and nothing that grows."""
 
 from __future__ import annotations
 
 import gc
-import logging
 import time
 
 import numpy as np
 import psutil
 import pytest
-import ray
-from ray.cluster_utils import Cluster
 
 from beamzero.cluster.pool import Pool
 from tests.cluster import jobs
-from tests.cluster.conftest import HEAD, STORE
+from tests.cluster.conftest import one_busy_node
 
 pytestmark = pytest.mark.slow
 
-ROOM = 3 * 2**30
-"""What may be taken before Ray's memory monitor kills who took it."""
 WORKERS = 3
 ITERATIONS = 80
 
 
 @pytest.fixture(scope="module")
 def node():
-    """The process that asks is connected with one machine, and all workers are on another."""
-    memory = psutil.virtual_memory()
-    threshold = (memory.total - memory.available + ROOM) / memory.total
-    limits = {"memory_usage_threshold": threshold, "memory_monitor_refresh_ms": 100}
-    nodes = Cluster(initialize_head=True, head_node_args={**HEAD, "_system_config": limits})
-    node = nodes.add_node(num_cpus=WORKERS, object_store_memory=STORE)
-    ray.init(address=nodes.address, log_to_driver=False, logging_level=logging.ERROR)
-    yield node
-    ray.shutdown()
-    nodes.shutdown()
+    with one_busy_node(WORKERS) as node:
+        yield node
 
 
 def test_all_workers_of_a_machine_look_at_the_same_copy_of_the_weights(node):
@@ -65,11 +52,3 @@ def test_the_memory_of_who_asks_does_not_grow(node):
                 memory = process.memory_info()
                 used.append(memory.rss - memory.shared)  # its own: what it sees of the store is not
     assert max(used) - used[0] < 40 * 2**20
-
-
-def test_a_worker_that_takes_too_much_memory_is_killed_and_replaced(node, tmp_path):
-    said: list[str] = []
-    with Pool(1, warn=said.append) as pool:
-        assert list(pool.do(jobs.devour_at_first, str(tmp_path), [0])) == [0]
-        assert pool.facts()["deaths"] >= 1
-    assert any("died for want of memory: another takes its place" in line for line in said), said
