@@ -123,7 +123,7 @@ class PrometheusReport(Report):
         self.last, self.rating = record, record.get("rating") or self.rating
         for key in _COUNTS.keys() & record.keys():
             self.counts[key] = self.counts.get(key, 0) + record[key]
-        for phase, seconds in record["seconds"].items():
+        for phase, seconds in record.get("seconds", {}).items():
             self.phases[phase] = self.phases.get(phase, 0.0) + seconds
 
     # --- in a thread of the server -----------------------------------------------------------------------------------

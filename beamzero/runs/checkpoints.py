@@ -5,7 +5,7 @@
         manifest.json    step, note, leaves, SHA-256 and size of every file, and a seal over all of that
         tree/            the arrays, written by orbax
       00000042-1/
-      best               the step that is never pruned
+      best               the step that is never pruned, sealed too
 
 A checkpoint is made in a temporary folder and appears by one rename. Any number of processes may read while one writes.
 """
@@ -13,7 +13,6 @@ A checkpoint is made in a temporary folder and appears by one rename. Any number
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -36,6 +35,7 @@ from beamzero.runs.files import (
     write_atomically,
     writing,
 )
+from beamzero.runs.seal import seal, unseal
 from beamzero.runs.trees import check_fit, describe, named_leaves, read_tree, write_tree
 
 FORMAT = "beamzero-checkpoint-1"
@@ -85,7 +85,7 @@ class Checkpoints:
         # orbax writes numpy arrays twice as fast as jax ones
         arrays = {name: np.asarray(leaf) for name, leaf in named_leaves(jax.device_get(tree)).items()}
         with writing(f"checkpoint {step} in {self.folder}; the checkpoints before it are still there"):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(exist_ok=True)  # not its parents: who deletes a run while it trains means it
             self._remove_strays()
             earlier = [found.writing for found in self._found() if found.step == step]
             final = self.folder / f"{step:08d}-{max(earlier, default=0) + 1}"
@@ -139,13 +139,14 @@ class Checkpoints:
         if step not in self.steps():
             raise ValueError(f"there is no checkpoint {step} to mark as best")
         with writing(f"the mark of the best checkpoint in {self.folder}"):
-            write_atomically(self.folder / BEST, f"{step}\n")
+            write_atomically(self.folder / BEST, seal({"step": step}))
 
     @property
     def best_step(self) -> int | None:
         """The step that was marked best, if its checkpoint is there."""
         try:
-            step = int((self.folder / BEST).read_text())
+            data = (self.folder / BEST).read_bytes()
+            step = int(data) if data.strip().isdigit() else unseal(data).get("step")  # 0.1 wrote the bare number
         except (OSError, ValueError):
             return None
         return step if step in self.steps() else None
@@ -190,30 +191,21 @@ def _write_checkpoint(folder: Path, step: int, arrays: dict[str, np.ndarray], no
     }
     leaves = {name: describe(array) for name, array in arrays.items()}
     manifest = {"format": FORMAT, "step": step, "note": dict(note), "leaves": leaves, "files": files}
-    write_atomically(folder / MANIFEST, _encode_manifest(manifest))
-
-
-def _encode_manifest(manifest: dict[str, Any]) -> bytes:
-    """The one text that a manifest may have, so that any changed byte shows."""
-    body = json.dumps({key: value for key, value in manifest.items() if key != "seal"}, indent=1)
-    seal = hashlib.sha256(body.encode()).hexdigest()
-    return f'{body[:-2]},\n "seal": "{seal}"\n}}\n'.encode()
+    write_atomically(folder / MANIFEST, seal(manifest))
 
 
 def _read_manifest(found: _Found) -> dict[str, Any]:
     """The manifest of a checkpoint; OSError or ValueError says what is wrong with it."""
-    data = (found.folder / MANIFEST).read_bytes()
-    try:
-        manifest = json.loads(data)
-        whole = _encode_manifest(manifest) == data
-    except (ValueError, AttributeError, RecursionError):
-        whole = False
-    if not whole:
-        raise ValueError("its content was changed or cut")
-    if manifest["format"] != FORMAT:
-        raise ValueError(f"its format is {manifest['format']!r}, but this version reads {FORMAT!r}")
-    if manifest["step"] != found.step:
-        raise ValueError(f"it belongs to step {manifest['step']}")
+    manifest = unseal((found.folder / MANIFEST).read_bytes())
+    if manifest.get("format") != FORMAT:
+        raise ValueError(f"its format is {manifest.get('format')!r}, but this version reads {FORMAT!r}")
+    if manifest.get("step") != found.step:
+        raise ValueError(f"it belongs to step {manifest.get('step')}")
+    files, leaves, note = (manifest.get(key) for key in ("files", "leaves", "note"))
+    if not (isinstance(leaves, dict) and isinstance(note, dict) and isinstance(files, dict)):
+        raise ValueError("it does not say what the checkpoint holds")
+    if not all(isinstance(entry, dict) and entry.keys() == {"sha256", "size"} for entry in files.values()):
+        raise ValueError("it does not say which files there are")
     return manifest
 
 

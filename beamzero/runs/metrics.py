@@ -1,19 +1,25 @@
-"""What a run measured: one JSON line per iteration, and the same numbers for TensorBoard."""
+"""What a run measured: one JSON line per iteration, and the same numbers for TensorBoard.
+
+Each line ends with a seal of its own (seal.py), so that it shows where one was changed. Lines of version 0.1 have none;
+they are believed in a run that is not sealed, and wherever there is no run.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from beamzero.errors import BadInput
 from beamzero.runs.files import sync_folder, write_atomically, writing
+from beamzero.runs.seal import seal_line, unseal_line
 
 FILE = "metrics.jsonl"
 TENSORBOARD = "tensorboard"
@@ -47,22 +53,25 @@ class Metrics:
             if self._file is None:
                 self._open()
             assert self._file is not None
-            self._file.write(json.dumps(plain, allow_nan=False).encode() + b"\n")
+            self._file.write(seal_line(plain))
             self._file.flush()
             os.fsync(self._file.fileno())
             if self._events is not None:
                 self._events.write(record["iteration"], dict(_scalars(_numbers(plain))))
 
     def rewind(self, iteration: int) -> None:
-        """Forget what came after `iteration`, here and in TensorBoard, so that a resumed run says nothing twice."""
+        """Forget what came after `iteration`, here and in TensorBoard, so that a resumed run says nothing twice.
+
+        Warns where lines are missing that should be there.
+        """
         self.close()
-        lines = _whole_lines(self.path)
-        kept = [
-            line for number, line in enumerate(lines, 1) if _parse(line, number, self.path)["iteration"] <= iteration
-        ]
+        records = read_metrics(self.folder)
+        kept = [record for record in records if record["iteration"] <= iteration]
         with writing(str(self.path)):
             if self.path.exists():
-                write_atomically(self.path, b"".join(kept))
+                write_atomically(self.path, _lines(kept))
+        if gaps := _gaps(kept, iteration):
+            self._warn(f"{self.path} has no line for iteration {', '.join(gaps)}: what was measured there is lost")
         self._purge_step = iteration + 1
 
     def close(self) -> None:
@@ -81,7 +90,6 @@ class Metrics:
         self.close()
 
     def _open(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
         whole = b"".join(_whole_lines(self.path))
         if self.path.exists() and len(whole) != self.path.stat().st_size:
             write_atomically(self.path, whole)
@@ -96,9 +104,25 @@ class Metrics:
 
 
 def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """All records of a run, oldest first; none where there is no file. A last line cut short by a kill is left out."""
+    """All records of a run, oldest first; none where there is no file. A last line cut short by a kill is left out.
+
+    BadInput names the first line that is damaged, or whose iteration does not come after the one before.
+    """
     path = Path(folder) / FILE
-    return [_parse(line, number, path) for number, line in enumerate(_whole_lines(path), 1)]
+    sealed, records, last = _in_sealed_run(path.parent), list[dict[str, Any]](), -1
+    for number, line in enumerate(_whole_lines(path), 1):
+        record = _parse(line, sealed)
+        if record is None or record["iteration"] <= last:
+            raise BadInput(f"line {number} of {path} is damaged: delete that line to go on without it")
+        last = record["iteration"]
+        records.append(record)
+    return records
+
+
+def seal_metrics(folder: Path) -> None:
+    """Seal all lines of a run of version 0.1."""
+    if (folder / FILE).exists():
+        write_atomically(folder / FILE, _lines(read_metrics(folder)))
 
 
 class _Events:
@@ -137,14 +161,85 @@ def _whole_lines(path: Path) -> list[bytes]:
     return data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
 
 
-def _parse(line: bytes, number: int, path: Path) -> dict[str, Any]:
+def _lines(records: Sequence[Mapping[str, Any]]) -> bytes:
+    return b"".join(seal_line(_plain(record)) for record in records)
+
+
+def _in_sealed_run(folder: Path) -> bool:
+    """Whether the lines in a folder must have seals."""
     try:
-        record = json.loads(line)
-        if isinstance(record["iteration"], int):
-            return _numbers(record)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
-    raise BadInput(f"line {number} of {path} is damaged: delete that line to go on without it")
+        return b'"beamzero-run-1"' not in (folder / "run.json").read_bytes()
+    except OSError:
+        return False
+
+
+def _parse(line: bytes, sealed: bool) -> dict[str, Any] | None:
+    """The record of a line; None where it is damaged."""
+    try:
+        record = unseal_line(line) if sealed or b'"seal"' in line else json.loads(line)
+        record = _numbers(record)
+        return record if isinstance(record, dict) and _is_sound(record) else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+# --- what a record must look like, so that all who read it can rely on it ---------------------------------------------
+
+
+def _is_sound(record: dict[str, Any]) -> bool:
+    iteration = record.get("iteration")
+    whole = isinstance(iteration, int) and not isinstance(iteration, bool) and iteration >= 0
+    return whole and all(_check_of(key)(value) for key, value in record.items())
+
+
+def _check_of(key: str) -> Callable[[Any], bool]:
+    return _is_number if key.endswith("_loss") else _CHECKS.get(key, lambda value: True)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_number, value.values()))
+
+
+def is_rating(value: Any) -> bool:
+    """Whether `value` is what a record has as its "rating": None, or an Elo with its interval and scores."""
+    if value is None:
+        return True
+    ends = isinstance(value, dict) and all(_is_number_or_none(value.get(key, "")) for key in ("elo", "low", "high"))
+    return ends and _are_numbers(value.get("scores", {}))
+
+
+def _is_climb(value: Any) -> bool:
+    return isinstance(value, dict) and _is_number(value.get("total")) and _is_number(value.get("of"))
+
+
+def _is_interval(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(
+        ("games", "states", "searched", "evaluations", "looks", "mean_turns", "total_seconds", "learning_rate",
+         "gate_score", "gate_passed"),
+        _is_number,
+    ),
+    "seconds": _are_numbers, "rating": is_rating, "climb": _is_climb, "gate_interval": _is_interval,
+    "crew": lambda value: isinstance(value, dict),
+}  # fmt: skip
+
+
+def _gaps(records: Sequence[Mapping[str, Any]], iteration: int) -> list[str]:
+    """Iterations up to `iteration` that have no record, as in ["3", "5 to 7"]."""
+    found = [0, *(record["iteration"] for record in records if record["iteration"]), iteration + 1]
+    pairs = [(before + 1, after - 1) for before, after in itertools.pairwise(found) if after > before + 1]
+    return [f"{first}" if first == last else f"{first} to {last}" for first, last in pairs]
 
 
 def _plain(value: Any) -> Any:

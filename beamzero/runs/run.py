@@ -1,10 +1,11 @@
 """A run folder, and a list of them.
 
 RUN/
-  run.json         what is trained, and how
+  run.json         what is trained, and how; sealed, see seal.py
   checkpoints/     see checkpoints.py
   metrics.jsonl    see metrics.py
   tensorboard/
+  anchors.json     what the opponents of ratings are rated, sealed too
   plot.png
   lock             held by the process that trains
 """
@@ -16,17 +17,27 @@ import dataclasses
 import datetime
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
-from beamzero.errors import BadInput
+from beamzero.errors import BadInput, RunStopped
 from beamzero.runs.files import TEMPORARY, reason, write_atomically, writing
 from beamzero.runs.metrics import FILE as METRICS
-from beamzero.runs.metrics import read_metrics
+from beamzero.runs.metrics import read_metrics, seal_metrics
+from beamzero.runs.seal import SEAL, seal, unseal
 
-FORMAT = "beamzero-run-1"
+FORMAT = "beamzero-run-2"
+UNSEALED = "beamzero-run-1"
+"""The format of version 0.1, which sealed neither run.json nor the lines of metrics."""
 FILE = "run.json"
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "game": (str,), "game_text": (str,), "algorithm": (str,), "recipe": (str, NoneType), "settings": (dict,),
+    "seed": (int,), "from": (str, NoneType), "created": (str,),
+}  # fmt: skip
+"""What the entries of run.json are, where they are there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,14 +56,14 @@ class Run:
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder} is a file, but a run needs a folder: name another one")
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        about = {"format": FORMAT, **about, "created": created}
-        text = json.dumps(about, indent=2) + "\n"
+        about = {**about, "format": FORMAT, "created": created}
+        data = seal(about)
         with writing(f"the run folder {folder}", otherwise=BadInput):
             if folder.exists() and any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
                 raise BadInput(f"{folder} is not empty and holds no run: name an empty or a new folder")
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / FILE, text)
-        return cls(folder, json.loads(text))
+            write_atomically(folder / FILE, data)
+        return cls(folder, unseal(data))
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
@@ -60,7 +71,7 @@ class Run:
         folder = Path(folder)
         path = folder / FILE
         try:
-            text = path.read_bytes()
+            data = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             problem = (
                 "it holds no run.json" if folder.is_dir() else "it is a file" if folder.exists() else "no such folder"
@@ -68,14 +79,19 @@ class Run:
             raise BadInput(f"there is no run in {folder}: {problem}") from None
         except OSError as error:
             raise BadInput(f"{path} cannot be read: {reason(error)}") from None
-        try:
-            about = json.loads(text)
-            format = about["format"]
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise BadInput(f"{path} is damaged, or not the file of a beamzero run") from None
-        if format != FORMAT:
-            raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
-        return cls(folder, about)
+        return cls(folder, _read_about(data, path))
+
+    @property
+    def sealed(self) -> bool:
+        return bool(self.about["format"] == FORMAT)
+
+    def seal(self) -> Run:
+        """Seal a run of version 0.1, and its metrics. Only who holds the lock may."""
+        about = {**self.about, "format": FORMAT}
+        with writing(str(self.folder)):
+            seal_metrics(self.folder)
+            write_atomically(self.folder / FILE, seal(about))
+        return Run(self.folder, about)
 
     @property
     def checkpoints_folder(self) -> Path:
@@ -86,20 +102,61 @@ class Run:
         return self.folder / "plot.png"
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """Be the only process that trains in this folder. The lock goes with the process, however that ends."""
-        with only_one(self.folder):
-            yield
+    def lock(self) -> Iterator[Callable[[], None]]:
+        """Be the only process that trains in this folder. The lock goes with the process, however that ends.
+
+        Gives a function that raises RunStopped if the folder is no longer there.
+        """
+        with only_one(self.folder) as check_folder:
+            yield check_folder
+
+
+def _read_about(data: bytes, path: Path) -> dict[str, Any]:
+    """What run.json says; BadInput where it was changed, or says something of the wrong kind."""
+    try:
+        about = json.loads(data)
+        format = about["format"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise BadInput(f"{path} is damaged, or not the file of a beamzero run") from None
+    if format == FORMAT:
+        try:
+            about = unseal(data)
+        except ValueError:
+            raise BadInput(
+                f"{path} was changed since it was written: put it back as it was (what may be changed of a run is given"
+                " with --resume, as in --set rate_games=100)"
+            ) from None
+    elif format != UNSEALED:
+        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
+    wrong = [key for key, kinds in _KINDS.items() if key in about and not isinstance(about[key], kinds)]
+    wrong += ["seal"] * (format == UNSEALED and SEAL in about) + ["seed"] * isinstance(about.get("seed"), bool)
+    wrong += ["algorithm"] * (not wrong and not about.get("algorithm", "x").isidentifier())
+    if wrong:
+        raise BadInput(f"{path} is damaged: what it says of {', '.join(wrong)} cannot be")
+    return about
 
 
 @contextlib.contextmanager
-def only_one(folder: Path) -> Iterator[None]:
-    """Be the only process that works in a folder; BadInput where there is another. The lock goes with the process."""
+def only_one(folder: Path) -> Iterator[Callable[[], None]]:
+    """Be the only process that works in a folder; BadInput where there is another. The lock goes with the process.
+
+    Gives a function that raises RunStopped if the folder is no longer there, or another one has its name.
+    """
     with contextlib.ExitStack() as stack:
+        path = folder / "lock"
         with writing(f"the lock of {folder}", otherwise=BadInput):
-            file = stack.enter_context(open(folder / "lock", "a+"))
+            file = stack.enter_context(open(path, "a+"))
             _take(file.fileno(), folder)
-        yield
+
+        def check_folder() -> None:
+            try:
+                same = os.path.samestat(os.fstat(file.fileno()), path.stat())
+            except OSError:
+                same = False
+            if not same:
+                raise RunStopped(f"{folder} was deleted or moved while it was worked in, so nothing more can be saved")
+
+        yield check_folder
 
 
 def is_locked(folder: Path) -> bool:

@@ -33,6 +33,7 @@ from beamzero.players.trained import Trained
 from beamzero.runs.claim import claim_folder
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.run import only_one
+from beamzero.runs.seal import seal, unseal
 from beamzero.search.mcts import MOST_SIMULATIONS
 from beamzero.search.simple import mean_moves
 from beamzero.spec import field_types, quote
@@ -198,13 +199,10 @@ class _Trainer:
         if not path.exists() or not _agent_path(self.folder, recipe, seed).exists():
             points = self._train(recipe, algorithm, seed)
             with writing(str(path)):
-                write_atomically(path, json.dumps([point._asdict() for point in points], indent=1))
-        try:
-            points = [Point(**row) for row in json.loads(path.read_text())]
-            whole = len(points) == self.comparison.points and all(map(_is_whole, points))
-        except (ValueError, TypeError):
-            whole = False
-        if not whole:
+                write_atomically(path, seal({"points": [point._asdict() for point in points]}))
+        points = _read_points(path)
+        of_this = all((point.recipe, point.seed) == (recipe.name, seed) for point in points)
+        if len(points) != self.comparison.points or not of_this:
             raise BadInput(f"{path} is damaged: remove it, and this training is done again")
         return points
 
@@ -255,6 +253,17 @@ class _Trainer:
             lambda _, done, total: told("rating", done, total),
         )  # fmt: skip
         return rating.elo, rating.low, rating.high, {name: played.score for name, played in battles.items()}
+
+
+def _read_points(path: Path) -> list[Point]:
+    """The points in a file; none where it is damaged. Version 0.1 wrote a list without a seal."""
+    try:
+        data = path.read_bytes()
+        rows = json.loads(data) if data.startswith(b"[") else unseal(data)["points"]
+        points = [Point(**row) for row in rows]
+        return points if all(map(_is_whole, points)) else []
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return []
 
 
 def _is_whole(point: Point) -> bool:

@@ -10,9 +10,9 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import json
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,11 @@ from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.players import Player
 from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import write_atomically, writing
+from beamzero.runs.files import reason, write_atomically, writing
 from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
-from beamzero.runs.metrics import Metrics, read_metrics
+from beamzero.runs.metrics import Metrics, is_rating, read_metrics
 from beamzero.runs.run import Run
+from beamzero.runs.seal import seal, unseal
 from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run
@@ -65,11 +66,17 @@ def train(order: Order, report: Report = QUIET, crew: Crew = CORES) -> Outcome:
     run, algorithm, seed = resume_run(order, game) if order.resume else create_run(order, game)
     rungs = make_rungs(algorithm.settings, game)
     with (
-        run.lock(),
+        run.lock() as check_folder,
         Metrics(run.folder, warn=report.message) as metrics,
         heeding_interrupts() as ask_for_interrupt,
     ):
-        return _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt, crew).go()
+        if not run.sealed:
+            report.message(
+                f"{run.folder} is a run of beamzero 0.1, which sealed no files: they are believed, and sealed"
+            )
+            run = run.seal()
+        training = _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt, crew, check_folder)
+        return training.go()
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -103,11 +110,12 @@ class _Training:
         report: Report,
         ask_for_interrupt: Callable[[], None],
         crew: Crew,
+        check_folder: Callable[[], None],
     ) -> None:
         self.game, self.settings = algorithm.game, algorithm.settings
         self.run, self.algorithm, self.seed, self.rungs = run, algorithm, seed, rungs
         self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
-        self.crew = crew
+        self.crew, self.check_folder = crew, check_folder
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.checkpoints = Checkpoints(run.checkpoints_folder, self.settings.keep_checkpoints)
         self.known_anchors, self.pictures = order.anchors, order.pictures
@@ -119,7 +127,7 @@ class _Training:
         self.best: dict[str, Any] | None = None  # the iteration that was rated highest, and its Elo
         self.seconds_before = 0.0
         self.last_plot = time.monotonic()
-        self.climbed = False
+        self.climbed = self.warned_of_picture = False
 
     def go(self) -> Outcome:
         self.state, self.done = self._first_state()
@@ -164,6 +172,7 @@ class _Training:
         if self.settings.climb_every and (done % self.settings.climb_every == 0 or last):
             record["climb"] = self._climb(state, done)
         record["total_seconds"] = self._seconds()
+        self.check_folder()
         # First the line, then the checkpoint: a kill between them costs a line that is written again.
         self.metrics.append(record)
         # All at once, so that Ctrl-C finds either the iteration before or this one.
@@ -186,8 +195,7 @@ class _Training:
                 found = self.checkpoints.restore(fresh.as_tree(), warn=self.report.message)
             self.metrics.rewind(found.step)
             self.saved = found.step
-            self.rating, self.best = found.note["rating"], found.note["best"]
-            self.seconds_before = found.note["seconds"]
+            self.rating, self.best, self.seconds_before = _read_note(found.note, found.step)
             self.done = found.step
             self._mark_best()  # which a kill may have left undone
             return self.algorithm.from_tree(found.tree), found.step
@@ -200,6 +208,7 @@ class _Training:
     def _save(self) -> None:
         self.report.phase("saving", 0, 1)
         note = {"rating": self.rating, "best": self.best, "seconds": self._seconds()}
+        self.check_folder()
         with uninterrupted():
             self.checkpoints.save(self.done, self.state.as_tree(), note)
             self.saved = self.done
@@ -238,7 +247,8 @@ class _Training:
             lambda _, done, total: self._measuring(done, total),
         )
         with writing(str(path)):
-            write_atomically(path, json.dumps({"measured": wanted, "elo": elo}, indent=1))
+            self.check_folder()
+            write_atomically(path, seal({"measured": wanted, "elo": elo}))
         return opponents, elo
 
     def _measuring(self, done: int, total: int) -> None:
@@ -269,19 +279,39 @@ class _Training:
         if not self.pictures or (not final and time.monotonic() - self.last_plot < _SECONDS_BETWEEN_PLOTS):
             return
         self.last_plot = time.monotonic()
-        draw_run(self.run)
+        self.check_folder()
+        try:
+            draw_run(self.run)
+        except Exception as error:  # whatever is wrong with a picture, the training goes on
+            if not self.warned_of_picture:
+                self.report.message(f"the picture of the run could not be drawn: {reason(error)}")
+            self.warned_of_picture = True
+
+
+def _read_note(note: Mapping[str, Any], step: int) -> tuple[dict[str, Any] | None, dict[str, Any] | None, float]:
+    """The last rating, the best iteration and the seconds before, as a checkpoint notes them."""
+    match note:
+        case {"rating": rating, "best": dict() | None as best, "seconds": int() | float() as seconds}:
+            whole = rating is None or (is_rating(rating) and "scores" in rating)
+            if whole and (best is None or best.keys() == {"iteration", "elo"}):
+                return rating, best, float(seconds)
+    raise BadInput(f"checkpoint {step} does not say what a run must know to go on")
 
 
 def read_anchors(path: Path) -> dict[str, Any]:
-    """How the opponents' ratings were measured, and the ratings; empty where they are not there or cannot be read.
+    """How the opponents' ratings were measured, and the ratings; empty where they are not there or were changed.
 
     They are measured again then, which gives the same numbers.
     """
     try:
-        known = json.loads(path.read_text())
-        return known if {"measured", "elo"} <= set(known) else {}
-    except (OSError, ValueError, TypeError):
+        known = unseal(path.read_bytes())
+    except (OSError, ValueError):
         return {}
+    elo = known.get("elo")
+    whole = isinstance(elo, dict) and all(
+        isinstance(value, int | float) and math.isfinite(value) for value in elo.values()
+    )
+    return known if whole and isinstance(known.get("measured"), dict) else {}
 
 
 def draw_run(run: Run) -> None:

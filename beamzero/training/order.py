@@ -14,7 +14,7 @@ from beamzero.arena.climb import ladder
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import Net, make_net
-from beamzero.players import Player, make_player
+from beamzero.players import Player, make_player, starts_program
 from beamzero.players.trained import AGENT_NETS, load_trained, open_trained_run, put, restore_agent
 from beamzero.runs.run import Run
 from beamzero.search.cores import memory_bytes
@@ -112,6 +112,11 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
             was = getattr(before, key)
             allowed = ", ".join(sorted(CHANGEABLE & field_types(type(settings)).keys()))
             raise BadInput(f"{key} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
+    if "rate_against" not in asked and any(map(starts_program, settings.rate_against.split())):
+        raise BadInput(
+            f"the run in {order.folder} is rated against another program, and such is started only where you name it:"
+            f" give --set rate_against={settings.rate_against!r}"
+        )
     make_opponents(settings, game)
     make_rungs(settings, game)
     algorithm = ALGORITHMS[name].algorithm(game, settings)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.metrics import read_metrics
 from beamzero.runs.run import FILE, Run
+from beamzero.runs.seal import seal, unseal
 from beamzero.spec import quote
 from beamzero.training.config import find_recipe
 from beamzero.training.loop import train
@@ -107,8 +108,8 @@ def rate_opponents(task: Task, watch: Report) -> Ratings:
     path = task.folder / f"anchors-{game.spec.replace(':', '-')}.json"
     games = min(ANCHOR_GAMES, 2 * settings.anchor_games)
     wanted = {"against": settings.rate_against, "games": games}
-    known = _read(path)
-    if known and known.get("measured") == wanted and isinstance(known.get("ratings"), dict):
+    known = _read(path, _are_ratings)
+    if known and known["measured"] == wanted:
         return known["ratings"]
     opponents = make_opponents(settings, game)
     names = [player.name for player in opponents]
@@ -165,19 +166,21 @@ def _result(task: Task, watch: Report) -> PieceResult:
     if not records:
         raise BadInput(f"{run.folder} is damaged, it has no metrics: remove it, and this training is done again")
     path = run.folder / TRIALS
-    trials = _read(path) or {}
+    trials = _read(path, lambda found: all(map(_is_interval, found.values()))) or {}
     for trial in task.trials:
         if trial.title not in trials:
-            trials[trial.title] = _hold(trial, run, task.game, task.piece.seed, watch)
+            trials[trial.title] = _hold(trial, task, watch)
             _write(path, trials)
-    points = list(_points(records, run.about["settings"]["rate_every"]))
-    turns = [record["mean_turns"] for record in records]
-    return PieceResult(task.piece, points, sum(turns) / len(turns), records[-1]["total_seconds"], trials)
+    points = list(_points(records, task.settings.rate_every))
+    turns = [record.get("mean_turns", math.nan) for record in records]
+    seconds = records[-1].get("total_seconds", math.nan)
+    return PieceResult(task.piece, points, sum(turns) / len(turns), seconds, trials)
 
 
-def _hold(trial: Trial, run: Run, game: Game, seed: int, watch: Report) -> list[float]:
+def _hold(trial: Trial, task: Task, watch: Report) -> list[float]:
     """What an agent reached in a trial, and its interval."""
-    text = f"{run.about['algorithm']}:{quote(str(run.folder))}"
+    game, seed = task.game, task.piece.seed
+    text = f"{find_recipe(task.piece.recipe).algorithm}:{quote(str(task.run_folder))}"
     agent = make_player(f"{text},{trial.search}" if trial.search else text, game)
 
     def tell(done: int, total: int) -> None:
@@ -195,23 +198,38 @@ def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[Point]
     """The ratings at the same iterations for all pieces: a run that was cut has others too."""
     last = records[-1]["iteration"]
     for record in records:
-        if record.get("rating") and (record["iteration"] in (1, last) or record["iteration"] % every == 0):
-            yield Point(record["iteration"], *(record["rating"][name] for name in ("elo", "low", "high", "scores")))
+        iteration, rating = record["iteration"], record.get("rating")
+        if rating and (iteration in (1, last) or iteration % every == 0):
+            yield Point(iteration, rating["elo"], rating["low"], rating["high"], rating.get("scores", {}))
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    """What a file of ours holds; None where it is not there."""
+def _read(path: Path, is_right: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
+    """What a file of ours holds; None where it is not there. Version 0.1 wrote files without a seal."""
     try:
-        found = json.loads(path.read_text())
+        data = path.read_bytes()
+        found = unseal(data) if b'"seal"' in data else json.loads(data)
+        if isinstance(found, dict) and is_right(found):
+            return found
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        raise BadInput(f"{path} is damaged: remove it, and what it held is measured again")
-    return found
+    except (OSError, ValueError, RecursionError):
+        pass
+    raise BadInput(f"{path} is damaged: remove it, and what it held is measured again")
+
+
+def _are_ratings(found: dict[str, Any]) -> bool:
+    ratings = found.get("ratings")
+    if found.keys() != {"measured", "ratings"} or not isinstance(ratings, dict):
+        return False
+    return isinstance(found["measured"], dict) and all(map(_is_interval, ratings.values()))
+
+
+def _is_interval(value: Any) -> bool:
+    """Whether a value is an estimate and the two ends of its interval."""
+    numbers = isinstance(value, list) and len(value) == 3
+    return numbers and all(number is None or isinstance(number, int | float) for number in value)
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
     with writing(str(path)):
-        write_atomically(path, json.dumps(data, indent=1))
+        write_atomically(path, seal(data))

@@ -59,7 +59,7 @@ def _row(record: dict[str, Any]) -> dict[str, Any]:
         "losses": {key: finite(value) for key, value in record.items() if key == "loss" or key.endswith("_loss")},
         "games_per_second": finite(games / playing) if games and playing else None,
         "elo": _elo(record.get("rating")),
-        "gate": {"score": record["gate_score"], "low": interval[0], "high": interval[1]} if interval else None,
+        "gate": {"score": record.get("gate_score"), "low": interval[0], "high": interval[1]} if interval else None,
         "crew": crew_row(record),
     }
 

@@ -11,6 +11,7 @@ import pytest
 from beamzero.errors import BadInput, RunStopped
 from beamzero.runs import metrics as module
 from beamzero.runs.metrics import Metrics, read_metrics
+from beamzero.runs.run import Run
 
 
 def write(folder, iterations):
@@ -67,6 +68,7 @@ def test_every_line_is_strict_json(tmp_path):
         raise AssertionError(word)
 
     line = json.loads((tmp_path / "metrics.jsonl").read_text(), parse_constant=refuse)
+    assert len(line.pop("seal")) == 32
     assert line == {"iteration": 1, "a": "nan", "b": ["inf", "-inf"], "c": float(np.float32(0.1)), "d": 3, "e": None}
 
 
@@ -106,7 +108,7 @@ def test_rewind_drops_what_came_after_and_a_torn_line(tmp_path):
 
 
 def test_rewinding_to_nothing_or_without_a_file_is_fine(tmp_path):
-    Metrics(tmp_path).rewind(3)
+    Metrics(tmp_path).rewind(0)
     assert read_metrics(tmp_path) == []
     write(tmp_path, [1, 2])
     Metrics(tmp_path).rewind(0)
@@ -120,6 +122,47 @@ def test_a_torn_last_line_is_left_out_and_never_glued_to_the_next(tmp_path):
     assert iterations(tmp_path) == [1]
     write(tmp_path, [2])
     assert iterations(tmp_path) == [1, 2]
+
+
+def test_lines_that_are_missing_below_the_checkpoint_are_named(tmp_path):
+    write(tmp_path, [1, 3, 4, 8])
+    said: list[str] = []
+    Metrics(tmp_path, warn=said.append).rewind(9)
+    assert iterations(tmp_path) == [1, 3, 4, 8]
+    (line,) = said
+    assert "has no line for iteration 2, 5 to 7, 9: what was measured there is lost" in line
+
+
+def test_a_line_that_was_changed_is_named(tmp_path):
+    Run.create(tmp_path, {})
+    write(tmp_path, [1, 2])
+    path = tmp_path / "metrics.jsonl"
+    data = path.read_bytes()
+    first = data.index(b"\n")
+    for place in range(first):  # its own end is that of a line cut short
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(BadInput, match=r"line 1 of .*metrics\.jsonl is damaged"):
+            read_metrics(tmp_path)
+
+
+RECORD = {
+    "iteration": 1, "games": 4, "states": 20, "evaluations": 100, "mean_turns": 5.0, "total_seconds": 1.5,
+    "value_loss": 0.5, "gate_score": 0.5, "gate_interval": [0.4, 0.6], "gate_passed": True,
+    "seconds": {"self_play": 1.0}, "crew": {"alive": 2}, "climb": {"scores": [1, 0], "total": 1, "of": 8},
+    "rating": {"elo": None, "low": 900.0, "high": None, "scores": {"random": 1.0}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ["text", [], [1], {}, {"a": "b"}, {"elo": {}}, None])
+@pytest.mark.parametrize("key", RECORD)
+def test_a_value_of_the_wrong_kind_is_damage_even_where_nothing_is_sealed(tmp_path, key, value):
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(RECORD) + "\n")
+    assert read_metrics(tmp_path) == [RECORD]
+    if (key, value) in [("rating", None), ("seconds", {}), ("crew", {}), ("crew", {"a": "b"}), ("crew", {"elo": {}})]:
+        return
+    (tmp_path / "metrics.jsonl").write_text(json.dumps({**RECORD, key: value}) + "\n")
+    with pytest.raises(BadInput, match=r"line 1 of .*metrics\.jsonl is damaged"):
+        read_metrics(tmp_path)
 
 
 @pytest.mark.parametrize("line", [b"{", b"[]", b"7", b"{}", b'{"iteration": "x"}', b"\xff"])

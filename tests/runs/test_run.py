@@ -4,11 +4,13 @@ import os
 
 import pytest
 
-from beamzero.errors import BadInput
-from beamzero.runs.metrics import Metrics
+from beamzero.errors import BadInput, RunStopped
+from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run, list_runs
+from beamzero.runs.seal import seal
 
 ABOUT = {"game": "connect_four", "algorithm": "probs", "settings": {"lr": 0.1, "widths": [1, 2]}}
+RATING = {"elo": 1100, "low": 1000, "high": 1200}
 
 
 def test_what_was_created_is_opened(tmp_path):
@@ -16,7 +18,7 @@ def test_what_was_created_is_opened(tmp_path):
     opened = Run.open(tmp_path / "deep" / "run")
     assert opened == created
     assert {key: opened.about[key] for key in ABOUT} == ABOUT
-    assert opened.about["format"] == "beamzero-run-1"
+    assert opened.about["format"] == "beamzero-run-2"
     assert datetime.datetime.fromisoformat(opened.about["created"]).tzinfo is not None
     assert opened.checkpoints_folder.parent == opened.plot_path.parent == opened.folder
     assert os.listdir(opened.folder) == ["run.json"]
@@ -72,9 +74,60 @@ def test_a_damaged_or_foreign_run_file_is_one_line(tmp_path, text):
 
 
 def test_another_format_is_refused(tmp_path):
-    (tmp_path / "run.json").write_text(json.dumps({"format": "beamzero-run-2"}))
-    with pytest.raises(BadInput, match=r"has the format 'beamzero-run-2', but this version .* 'beamzero-run-1'"):
+    (tmp_path / "run.json").write_text(json.dumps({"format": "beamzero-run-3"}))
+    with pytest.raises(BadInput, match=r"has the format 'beamzero-run-3', but this version .* 'beamzero-run-2'"):
         Run.open(tmp_path)
+
+
+def test_a_run_file_with_any_byte_changed_is_refused(tmp_path):
+    Run.create(tmp_path, {**ABOUT, "seed": 1})
+    path = tmp_path / "run.json"
+    data = path.read_bytes()
+    for place in range(len(data)):
+        for change in (b"", b"1", bytes([data[place] ^ 1])):
+            damaged = data[:place] + change + data[place + 1 :]
+            if damaged != data:
+                path.write_bytes(damaged)
+                with pytest.raises(BadInput, match=r"run\.json (is damaged|was changed|has the format)"):
+                    Run.open(tmp_path)
+
+
+@pytest.mark.parametrize("value", [7, "a b", [], {}, None, True])
+@pytest.mark.parametrize("key", ["game", "game_text", "algorithm", "recipe", "settings", "seed", "from", "created"])
+def test_what_a_run_file_says_is_of_the_right_kind_even_where_it_is_sealed(tmp_path, key, value):
+    right = {"settings": [{}], "seed": [7], "recipe": ["a b", None], "from": ["a b", None], "algorithm": []}
+    about = {"format": "beamzero-run-2", key: value}
+    (tmp_path / "run.json").write_bytes(seal(about))
+    if value in right.get(key, ["a b"]) and value is not True:
+        assert Run.open(tmp_path).about == about
+    else:
+        with pytest.raises(BadInput, match=rf"run\.json is damaged: what it says of {key} cannot be$"):
+            Run.open(tmp_path)
+
+
+def test_a_run_of_version_0_1_is_believed_and_can_be_sealed(tmp_path):
+    about = {"format": "beamzero-run-1", **ABOUT}
+    (tmp_path / "run.json").write_text(json.dumps(about, indent=2))
+    (tmp_path / "metrics.jsonl").write_text('{"iteration": 1, "loss": 0.5}\n')
+    run = Run.open(tmp_path)
+    assert run.about == about and not run.sealed
+    sealed = run.seal()
+    assert sealed.sealed and sealed == Run.open(tmp_path)
+    assert {key: sealed.about[key] for key in ABOUT} == ABOUT
+    assert read_metrics(tmp_path) == [{"iteration": 1, "loss": 0.5}]
+    assert b'"seal"' in (tmp_path / "metrics.jsonl").read_bytes()
+
+
+def test_who_works_in_a_folder_is_told_when_it_goes(tmp_path):
+    run = Run.create(tmp_path / "run", ABOUT)
+    with run.lock() as check_folder:
+        check_folder()
+        run.folder.rename(tmp_path / "moved")
+        with pytest.raises(RunStopped, match="was deleted or moved"):
+            check_folder()
+        Run.create(tmp_path / "run", ABOUT)
+        with pytest.raises(RunStopped, match="was deleted or moved"):
+            check_folder()
 
 
 LOCK = """
@@ -109,7 +162,7 @@ def test_runs_are_listed_with_the_last_modified_first(tmp_path):
     for age, name in enumerate(["new", "group/old"]):
         run = Run.create(tmp_path / name, ABOUT)
         with Metrics(run.folder) as metrics:
-            metrics.append({"iteration": 1, "rating": {"elo": 1100}})
+            metrics.append({"iteration": 1, "rating": RATING})
             metrics.append({"iteration": 2, "rating": None})
         for file in ("run.json", "metrics.jsonl"):
             os.utime(run.folder / file, (1e9 - age, 1e9 - age))
@@ -118,7 +171,7 @@ def test_runs_are_listed_with_the_last_modified_first(tmp_path):
     begun, new, old = list_runs(tmp_path)
     assert [begun.folder.name, new.folder.name, old.folder.name] == ["begun", "new", "old"]
     assert (begun.iterations, begun.rating, begun.damaged) == (0, None, None)
-    assert (new.game, new.algorithm, new.iterations, new.rating) == ("connect_four", "probs", 2, {"elo": 1100})
+    assert (new.game, new.algorithm, new.iterations, new.rating) == ("connect_four", "probs", 2, RATING)
     assert new.modified == datetime.datetime.fromtimestamp(1e9, datetime.UTC)
     assert [run.folder for run in list_runs(tmp_path / "new")] == [tmp_path / "new"]
 

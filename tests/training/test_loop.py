@@ -7,6 +7,7 @@ import functools
 import itertools
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -25,9 +26,10 @@ from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import TEMPORARY
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
+from beamzero.runs.seal import seal
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.fit import QLoss, fit
-from beamzero.training.loop import draw_run
+from beamzero.training.loop import draw_run, read_anchors
 from beamzero.training.report import Report, losses
 from tests.training.toy import (
     GAME,
@@ -372,16 +374,14 @@ def full_disk(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 
 
-@pytest.mark.parametrize(
-    "what",
-    [pytest.param("checkpoint", marks=pytest.mark.slow), pytest.param("metrics", marks=pytest.mark.slow), "plot"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["checkpoint", "metrics"])
 def test_a_full_disk_ends_the_run_in_one_line_and_it_can_go_on_later(whole, tmp_path, what, capsys):
     folder = tmp_path / "run"
     run_toy(folder, seed=5, iterations=4)
     before = saved_tree(folder)
     lines = (folder / "metrics.jsonl").stat().st_size
-    limit = {"checkpoint": lines + 2000, "metrics": lines + 100, "plot": 30_000}[what]
+    limit = {"checkpoint": lines + 2000, "metrics": lines + 100}[what]
     words = command(folder, "--resume", "--iterations", "6")
     if what == "checkpoint":  # in a process of its own, which ends with what is left of a write that failed
         process = start(words, largest_file=limit)
@@ -395,14 +395,96 @@ def test_a_full_disk_ends_the_run_in_one_line_and_it_can_go_on_later(whole, tmp_
     # Orbax's own threads now and then complain of a closed event loop when the process ends, after our line.
     where = next(i for i, line in enumerate(lines_said) if line.startswith("beamzero: "))
     others, last = lines_said[:where], lines_said[where]
-    place = {"checkpoint": "checkpoint 5 in", "metrics": "metrics.jsonl", "plot": "plot.png"}[what]
+    place = {"checkpoint": "checkpoint 5 in", "metrics": "metrics.jsonl"}[what]
     assert last.startswith("beamzero: the disk is full: could not write ") and place in last
     assert all(line.startswith(("tic_tac_toe by PROBS", "    ")) for line in others), err
-    if what != "plot":
-        assert same_bits(saved_tree(folder), before), "the last good checkpoint is as it was"
-    run_toy(folder, resume=True, pictures=what == "plot")
+    assert same_bits(saved_tree(folder), before), "the last good checkpoint is as it was"
+    run_toy(folder, resume=True)
     assert_same_run(folder, whole)
-    assert (folder / "plot.png").exists() == (what == "plot")
+
+
+class Listening(Report):
+    """Keeps all messages, and does something after an iteration."""
+
+    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
+        self.messages: list[str] = []
+        self.then = then
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def iteration(self, record: object) -> None:
+        self.then()
+
+
+def test_no_picture_ends_a_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("beamzero.training.loop._SECONDS_BETWEEN_PLOTS", 0.0)
+    report = Listening()
+    with full_disk(30_000):
+        assert run_toy(tmp_path / "full", report, iterations=2, pictures=True).iterations == 2
+    (said,) = report.messages
+    assert said.startswith("the picture of the run could not be drawn: the disk is full: could not write ")
+    assert not (tmp_path / "full" / "plot.png").exists()
+
+    def spoil() -> None:
+        with (tmp_path / "spoilt" / "metrics.jsonl").open("a") as file:
+            file.write('{"iteration": "two"}\n')
+
+    report = Listening(spoil)
+    assert run_toy(tmp_path / "spoilt", report, iterations=2, pictures=True).iterations == 2
+    (said,) = report.messages
+    assert "could not be drawn: line 2 of" in said
+
+
+def test_a_run_whose_folder_is_deleted_stops_and_says_so(tmp_path):
+    folder = tmp_path / "run"
+    with pytest.raises(RunStopped, match="run was deleted or moved while it was worked in"):
+        run_toy(folder, Listening(lambda: shutil.rmtree(folder)), iterations=3, checkpoint_every=9)
+    assert not folder.exists(), "and nothing is made again"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"7", b"null", b'{"measured": {}, "elo": []}', b'{"measured": {}, "elo": {"random": "x"}}',
+     b'{"elo": {}, "measured": 1}', seal({"measured": {}, "elo": {"random": None}}), seal({"measured": [], "elo": {}})],
+)  # fmt: skip
+def test_ratings_of_opponents_that_cannot_be_are_measured_anew(tmp_path, text):
+    (tmp_path / "anchors.json").write_bytes(text)
+    assert read_anchors(tmp_path / "anchors.json") == {}
+
+
+def test_a_run_of_version_0_1_goes_on_with_one_warning_and_is_sealed_then(whole, tmp_path):
+    folder = tmp_path / "run"
+    run_toy(folder, seed=5, iterations=2)
+    about = {**Run.open(folder).about, "format": "beamzero-run-1"}
+    (folder / "run.json").write_text(json.dumps(about, indent=2) + "\n")
+    lines = [json.dumps(record) + "\n" for record in read_metrics(folder)]
+    (folder / "metrics.jsonl").write_text("".join(lines))
+    (folder / "anchors.json").write_text(json.dumps(json.loads((folder / "anchors.json").read_text())))
+    report = Listening()
+    run_toy(folder, report, resume=True, iterations=4)
+    assert len(report.messages) == 1 and "is a run of beamzero 0.1, which sealed no files" in report.messages[0]
+    report = Listening()
+    run_toy(folder, report, resume=True)
+    assert report.messages == []
+    assert_same_run(folder, whole)
+
+
+def test_a_run_file_that_was_edited_is_no_run_to_go_on_with(whole, tmp_path, capsys):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    text = (folder / "run.json").read_text()
+    for old, new in [('"seed": 5', '"seed": 6'), ('"lanes": 1', '"lanes": 2'), ("0.003", "0.3")]:
+        assert old in text
+        (folder / "run.json").write_text(text.replace(old, new))
+        assert main(["train", GAME, "--run", str(folder), "--resume"]) == 2
+        said = capsys.readouterr().err
+        assert "run.json was changed since it was written" in said and said.count("\n") == 1
+    about = Run.open(whole).about
+    about["settings"]["rate_against"] = "random gtp:sh"
+    (folder / "run.json").write_bytes(seal(about))
+    assert main(["train", GAME, "--run", str(folder), "--resume"]) == 2
+    assert "such is started only where you name it: give --set rate_against='random gtp:sh'" in capsys.readouterr().err
 
 
 # --- going on, and what may change -----------------------------------------------------------------------------------
