@@ -13,7 +13,7 @@ import numpy as np
 
 from beamzero.arena.battle import Battle
 from beamzero.errors import BadInput
-from beamzero.games import CHANCE, Game, State, make_game
+from beamzero.games import CHANCE, Game, State, make_stored_game
 from beamzero.games.chance import NOTHING, must_be_decided, parse_outcome
 from beamzero.players.analysis import step
 
@@ -192,14 +192,15 @@ def first_state(game: Game, start: str | None = None) -> State:
     return game.init(jax.random.key(0)) if start is None else must_be_decided(game, game.read_position(start))
 
 
-def follow(record: GameRecord, called: str = "", game: Game | None = None) -> Followed:
+def follow(record: GameRecord, called: str = "", game: Game | None = None, named: Game | None = None) -> Followed:
     """Play the moves of a record again; BadInput names the game (as `called`), the move's number and the move.
 
-    `game` are the rules where they are at hand: then what the record says of its game is not looked at.
+    `game` are the rules where they are at hand: then what the record says of its game is not looked at. `named` is a
+    game that the person named, for records of a game that is a Python file.
     """
     prefix = f"{called}: " if called else ""
     try:
-        game = make_game(record.game) if game is None else game
+        game = make_stored_game(record.game, named) if game is None else game
         if record.start is None and (game.hidden or game.num_chance) and record.moves:
             how = "how the cards were dealt" if game.hidden else "what was rolled first"
             raise BadInput(f"games of {game.name} cannot be followed: the record does not say {how}")

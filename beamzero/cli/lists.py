@@ -11,7 +11,7 @@ from rich.table import Table
 
 from beamzero.cli.common import AsJson, out, print_json
 from beamzero.errors import BadInput
-from beamzero.games import GAMES, make_game
+from beamzero.games import GAMES, make_game, make_stored_game
 from beamzero.games.pgx_games import PGX_GAMES
 from beamzero.players.trained import load_trained, shipped_agents
 from beamzero.runs.agentfile import load_agent
@@ -171,6 +171,7 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
     checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
+    game: Annotated[str | None, typer.Option(help="The game, where it is a Python file of yours.")] = None,
     half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -178,7 +179,12 @@ def export(
     about = Run.open(run).about
     if not isinstance(about.get("game_text"), str):
         raise BadInput(f"{run / 'run.json'} does not say which game it is about")
-    trained = load_trained(str(run), make_game(about["game_text"]), checkpoint, algorithm=None)
+    named = None if game is None else make_game(game)
+    try:
+        rules = make_stored_game(about["game_text"], named)
+    except BadInput as error:
+        raise BadInput(f"{run}: {error}") from None
+    trained = load_trained(str(run), rules, checkpoint, algorithm=None)
     trained.save(file, half)
     if json:
         return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})

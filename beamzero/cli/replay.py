@@ -20,7 +20,7 @@ from beamzero.cli.common import AsJson, Seed, err, out, print_json, progress_bar
 from beamzero.cli.keyboard import keyboard
 from beamzero.cli.values import draw_bar, draw_move
 from beamzero.errors import BadInput
-from beamzero.games import OPEN
+from beamzero.games import OPEN, make_game
 from beamzero.players import make_player
 from beamzero.runs.files import check_writable, writing
 
@@ -35,13 +35,16 @@ def replay_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Games that were saved: {', '.join(FORMATS)}.")],
     number: Annotated[int | None, typer.Option(min=1, help="Which game of the file; a list of them otherwise.")] = None,
     agent: Annotated[str | None, typer.Option(help="An agent that says what every position is worth.")] = None,
-    game: Annotated[str | None, typer.Option(help="The game, where a .txt file does not say it.")] = None,
+    game: Annotated[
+        str | None, typer.Option(help="The game, where a .txt file does not say it, or it is a Python file of yours.")
+    ] = None,
     step: Annotated[bool, typer.Option("--step", help="Show one position at a time.")] = False,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw who was ahead when into this PNG.")] = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
     """Step through a saved game, with what an agent thinks of it, and draw who was ahead when."""
+    named = None if game is None else make_game(game)
     records = read_records(file, game)
     if plot is not None and agent is None:
         raise BadInput("--plot needs --agent as well: someone has to say who is ahead")
@@ -54,7 +57,7 @@ def replay_command(
     number = number or 1
     if number > len(records):
         raise BadInput(f"{file} holds {len(records)} game{'s' * (len(records) > 1)}, but number is {number}")
-    followed = follow(records[number - 1], f"{file}: game {number}")
+    followed = follow(records[number - 1], f"{file}: game {number}", named=named)
     seen = None if agent is None else _review(followed, agent, seed)
     if plot is not None and seen is not None and agent is not None:
         names = (followed.record.players[0] or "the first side", followed.record.players[1] or "the second side")

@@ -32,7 +32,7 @@ from beamzero.games.tic_tac_toe import TicTacToe
 from beamzero.games.togyzkumalak import Togyzkumalak
 from beamzero.spec import field_types, parse, parse_options, unknown
 
-__all__ = ["CHANCE", "GAMES", "OPEN", "Game", "State", "make_game"]
+__all__ = ["CHANCE", "GAMES", "OPEN", "Game", "State", "make_game", "make_stored_game"]
 
 GAMES: dict[str, type[Game]] = {
     game.name: game
@@ -65,6 +65,26 @@ def make_game(name: str, **options: Any) -> Game:
         raise
     except Exception as error:
         raise BadInput(f"{name!r} cannot be played: {_one_line(error)}") from error
+
+
+def make_stored_game(text: str, given: Game | None = None, option: str = "--game") -> Game:
+    """The game that a record, a run or an agent says it is of. No Python file is run because a data file names it.
+
+    `given` is the game that the person named by `option`, where that was done: it is the one if the class and its
+    parameters are the same, wherever the file lies.
+    """
+    spec = parse(text)
+    if not spec.head.endswith(".py"):
+        return make_game(text)
+    if given is None:
+        raise BadInput(
+            f"it is of {text!r}, a Python file, and such a file is run only where you name it: give {option} {text}"
+        )
+    mine, kind = parse(given.spec), type(given)
+    same_class = mine.head.endswith(".py") and mine.arguments == spec.arguments
+    if not same_class or kind(**parse_options(spec.options, kind, kind.name)) != given:
+        raise BadInput(f"it is of {text!r}, not of {given.spec!r} as {option} says")
+    return given
 
 
 def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:

@@ -54,7 +54,7 @@ from beamzero.search.minimax import Lookahead
 from beamzero.search.simple import AnyMove, BestChild, OneLook
 from beamzero.spec import Spec, convert, parse, unknown
 
-__all__ = ["AGENTS", "Player", "SearchPlayer", "make_player"]
+__all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
 
 
 def make_player(name: str, game: Game) -> Player:
@@ -79,6 +79,11 @@ def make_player(name: str, game: Game) -> Player:
     if level is not None:
         player = find_level(level, name, spec.head).weakened(player)
     return player if book is None else with_book(player, book)
+
+
+def starts_program(name: str) -> bool:
+    """Whether the agent that `name` names is another program: who names one decides what is run on this machine."""
+    return parse(name).head in ("uci", "gtp", "gnubg")
 
 
 _FAIR = ("random", "cfr", "clairvoyance")

@@ -12,7 +12,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
 from beamzero.players.levels import LEVELS
-from beamzero.players.trained import shipped_agents
+from beamzero.players.trained import AGENT_NETS, shipped_agents
 from beamzero.runs.agentfile import load_agent
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.run import Run, RunSummary, list_runs
@@ -121,7 +121,7 @@ class Offers:
     def _of_run(self, name: str, agent: str) -> AgentOffer:
         called, _, checkpoint = agent.removeprefix(RUN).partition("@")
         run = self.run(called)
-        if run.damaged is not None or run.game != self.game(name).identity:
+        if run.damaged is not None or run.game != self.game(name).identity or run.algorithm not in AGENT_NETS:
             raise BadInput(f"run {called} is not one of {name}")
         numbers = checkpoints_of(run)
         if checkpoint and checkpoint not in map(str, numbers):
