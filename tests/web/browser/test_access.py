@@ -104,12 +104,14 @@ def test_the_button_for_the_theme_is_remembered(page):
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-@pytest.mark.parametrize("path", ["/", "/runs"])
-def test_the_first_load_is_small_and_all_from_the_server_itself(visitor, server, path):
+@pytest.mark.parametrize(("path", "made_last"), [("/", "#new-game:enabled"), ("/runs", "[data-testid=chart-elo]")])
+def test_the_first_load_is_small_and_all_from_the_server_itself(visitor, server, path, made_last):
     sizes = {}
     visitor.context.on("requestfinished", lambda request: sizes.update({request.url: weight(request)}))
     page = visitor.open("about:blank")
-    page.goto(path, wait_until="networkidle")
+    page.goto(path)
+    expect(page.locator(made_last)).to_be_attached()  # by a script, when all of them are there
+    page.wait_for_load_state("networkidle")
     assert all(url.startswith(server.address) for url in sizes)
     assert len(sizes) > 5 and 20_000 < sum(sizes.values()) < MOST_BYTES, sizes
 
