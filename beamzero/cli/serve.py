@@ -111,9 +111,10 @@ def serve(
             _warm(app.app.state.hub, names)  # type: ignore[attr-defined]
 
     threading.Thread(target=greet, daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
+    try:
         server.run(sockets=[listening])
-    alone.close()
+    finally:
+        alone.close()
 
 
 def _games(wanted: list[str] | None) -> list[str]:

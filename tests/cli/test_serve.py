@@ -54,7 +54,7 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
     # No colours, no browser: whoever reads JSON is a program.
     with subprocess.Popen(
         [*command, "--keep", str(tmp_path / "games.sqlite"), "--runs", str(tmp_path)],
-        stdout=subprocess.PIPE, text=True, env=os.environ,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
     ) as process:  # fmt: skip
         told = json.loads(process.stdout.readline())
         assert told["games"] == ["tic_tac_toe"]
@@ -66,4 +66,5 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
         assert second.returncode == 2 and second.stderr.count("\n") == 1
         assert "another server keeps its games in" in second.stderr
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        assert process.stderr.read() == "beamzero: interrupted\n"
+        assert process.wait(timeout=30) == 130
