@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import NoReturn
-
-from beamzero.leaving import INTERRUPTED, CtrlC, leave
 
 
 def run() -> NoReturn:
     """Run the command that this process was started for, and end the process."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)  # first of all: every import takes its time
+    from beamzero.leaving import INTERRUPTED, CtrlC, leave
+
     ctrl_c = CtrlC()
     ctrl_c.listen()
     from beamzero.cli import main
@@ -26,6 +30,12 @@ def run() -> NoReturn:
             leave(INTERRUPTED, "beamzero: interrupted")
         raise
     sys.exit(status)
+
+
+def _end(*_: object) -> NoReturn:
+    """End the process by Ctrl-C where nothing is imported yet."""
+    os.write(2, b"beamzero: interrupted\n")
+    os._exit(130)
 
 
 if __name__ == "__main__":

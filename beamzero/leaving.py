@@ -73,12 +73,13 @@ class CtrlC:
 
     def listen(self) -> None:
         """Begin to hear; not where Ctrl-C is ignored, as in what shells start with `&`."""
-        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        if not callable(signal.getsignal(signal.SIGINT)):
             return
         signal.signal(signal.SIGINT, self.hear)
-        sys.unraisablehook = self._repeat_what_is_lost
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the last of all: Python tears itself down then
-        self._watch()
+        if hasattr(signal, "pthread_kill"):  # not on Windows
+            sys.unraisablehook = self._repeat_what_is_lost
+            self._watch()
 
     def hear(self, number: int, frame: FrameType | None) -> None:
         """Take one press, in the main thread."""

@@ -36,14 +36,15 @@ def enter(main: str, before: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
 
 
-def test_an_interrupt_while_python_imports():
-    importing = """
+@pytest.mark.parametrize("module", ["leaving", "cli"])
+def test_an_interrupt_while_python_imports(module):
+    importing = f"""
 class Slow:
     def find_spec(self, name, path, target=None):
-        if name == "beamzero.cli":
+        if name == "beamzero.{module}":
             press()
             print("went on")
-del sys.modules["beamzero.cli"]
+del sys.modules["beamzero.{module}"]
 sys.meta_path.insert(0, Slow())
 """
     ended = enter("pass", importing)

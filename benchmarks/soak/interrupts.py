@@ -76,7 +76,7 @@ _WAITING = {"play", "engine", "serve"}
 
 _ENDINGS = re.compile(r"^(beamzero: interrupted|go on with: .*)$")
 _UGLY = re.compile(r"Traceback|[Ff]atal|FATAL|Exception ignored|terminate called|Segmentation|Aborted|Error:")
-_BEFORE_US = re.compile(r"beamzero/(?!__init__|__main__)")
+_OURS = re.compile(r"beamzero/(?!__init__|__main__)|beamzero: ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Ending:
         lines = self.stderr.strip().splitlines()
         if self.status is None:
             return "WRONG: hangs"
-        if self.status == -signal.SIGINT and not _BEFORE_US.search(self.stderr):
+        if self.status in (-signal.SIGINT, 1) and not _OURS.search(self.stderr):
             return "not begun"
         if self.left:
             return f"WRONG: left behind {', '.join(self.left)}"
