@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from beamzero.cli import main
+from beamzero.cli import main, serve
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,14 @@ def test_a_port_that_is_taken(tmp_path, capsys):
         keep = str(tmp_path / "games.sqlite")
         assert main(["serve", "--port", str(port), "--game", "kalah", "--keep", keep]) == 2
     assert capsys.readouterr().err.strip() == f"beamzero: cannot listen on 127.0.0.1:{port}: address already in use"
+
+
+def test_the_server_is_not_hurried_unless_somebody_presses_on_and_on():
+    heard = []
+    hear = serve._patient(lambda *press: heard.append(press))
+    for press in range(5):
+        hear(press, None)
+    assert heard == [(0, None), (3, None), (4, None)]
 
 
 @pytest.mark.slow
