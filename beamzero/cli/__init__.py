@@ -36,6 +36,7 @@ from beamzero.cli import (
 from beamzero.cli.common import err
 from beamzero.compiler import keep_compiled_code
 from beamzero.errors import BadInput, RunStopped
+from beamzero.leaving import INTERRUPTED
 
 app = typer.Typer(
     help="Train, measure and play agents for two-player board games.",
@@ -83,16 +84,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     keep_compiled_code()
     try:
-        status = _command()(
-            args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False, prog_name="beamzero"
-        )
+        status = _run(list(sys.argv[1:] if arguments is None else arguments))
         return status if isinstance(status, int) else 0
     except BadInput as error:
         return _fail(str(error), 2)
     except RunStopped as error:
         return _fail(str(error), 1)
-    except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted", 130)
+    except (KeyboardInterrupt, EOFError, typer.Abort):
+        return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone; python would complain once more when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -105,6 +104,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
             return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)
         raise
+
+
+def _run(words: list[str]) -> object:
+    """Run the command that `words` name. Typer's own way would make a silent status of Ctrl-C and of a broken pipe."""
+    command = _command()
+    try:
+        with command.make_context("beamzero", words) as context:
+            return command.invoke(context)
+    except typer.Exit as leaving:
+        return leaving.exit_code
 
 
 def _fail(message: str, status: int) -> int:

@@ -46,6 +46,7 @@ from beamzero.players.analysis import analyse, batch_of_one, list_moves, step
 from beamzero.players.levels import LEVELS
 from beamzero.players.trained import shipped_agents
 from beamzero.runs.agentfile import load_agent
+from beamzero.runs.interrupts import uninterrupted
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
 from beamzero.search.minimax import affordable_depth
@@ -114,6 +115,8 @@ def play_command(
     session.run()
     if json:
         print_json(session.report())
+    if session.interrupted:
+        raise KeyboardInterrupt
 
 
 def default_agent(game: Game, level: str | None = None) -> tuple[str, str]:
@@ -177,6 +180,7 @@ class Session:
         self._games = 0
         self._thought = False
         self._changed = True
+        self.interrupted = False
         self.turns: list[Turn] = []
         self.begin()
 
@@ -317,12 +321,14 @@ class Session:
                 self.answer()
                 self.draw()
                 self.obey(self.ask("another game? [new, undo, swap, quit] " if self.over else "> "))
-        except (EOFError, KeyboardInterrupt):
+        except (EOFError, KeyboardInterrupt) as end:
+            self.interrupted = isinstance(end, KeyboardInterrupt)
             self.console.print()
         except Quit:
             pass
         finally:
-            self.keep()
+            with uninterrupted():
+                self.keep()
 
     def answer(self) -> None:
         """Let the agent move for as long as it is its turn."""

@@ -180,8 +180,11 @@ def _step_through(followed: Followed, seen: Review | None) -> None:
             out.print(Text(_ending(followed), "bold"))
         try:
             typed = ask(f"{ply} of {last} > ").strip().lower()
-        except (EOFError, KeyboardInterrupt):
-            return out.print()
+        except (EOFError, KeyboardInterrupt) as end:
+            out.print()
+            if isinstance(end, KeyboardInterrupt):
+                raise
+            return None
         if typed in ("q", "quit", "exit"):
             return None
         if typed.isdecimal():

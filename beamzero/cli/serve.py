@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import os
 import socket
 import threading
 import time
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +20,7 @@ import typer
 from beamzero.cli.common import AsJson, err, out, print_json
 from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game
+from beamzero.leaving import PATIENT_PRESSES
 from beamzero.players import make_player
 
 if TYPE_CHECKING:  # it needs what the extra `web` installs
@@ -97,6 +101,7 @@ def serve(
         server_header=False,
     )
     server = uvicorn.Server(config)
+    setattr(server, "handle_exit", _patient(server.handle_exit))  # noqa: B010 - mypy knows it as a method
 
     def greet() -> None:
         while not server.started:
@@ -111,9 +116,25 @@ def serve(
             _warm(app.app.state.hub, names)  # type: ignore[attr-defined]
 
     threading.Thread(target=greet, daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
+    try:
         server.run(sockets=[listening])
-    alone.close()
+    finally:
+        alone.close()
+
+
+def _patient(handle_exit: Callable[[int, FrameType | None], None]) -> Callable[[int, FrameType | None], None]:
+    """Pass on the first signal, which ends the server, and of later ones only those of somebody who presses on and on.
+
+    The server hurries at the second: it leaves its tasks undone, and shows their errors.
+    """
+    presses = itertools.count(1)
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        press = next(presses)
+        if press == 1 or press > PATIENT_PRESSES:
+            handle_exit(number, frame)
+
+    return hear
 
 
 def _games(wanted: list[str] | None) -> list[str]:

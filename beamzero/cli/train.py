@@ -18,6 +18,7 @@ from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
 from beamzero.cluster.crew import ClusterCrew
 from beamzero.errors import BadInput
 from beamzero.games import make_game
+from beamzero.leaving import INTERRUPTED
 from beamzero.spec import quote
 from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
@@ -105,7 +106,15 @@ def train_command(
         )  # fmt: skip
     else:
         _show(outcome)
-    return 130 if outcome.interrupted else 0
+    if not outcome.interrupted:
+        return 0
+    game, folder = outcome.run.about["game_text"], outcome.run.folder
+    err.print(
+        f"go on with: {_this_command()} train {quote(game)} --run {quote(str(folder))} --resume",
+        soft_wrap=True,
+        markup=False,
+    )
+    return INTERRUPTED
 
 
 def _quick_recipe(game: str, algorithm: str) -> str | None:
@@ -137,12 +146,6 @@ def _show(outcome: Outcome) -> None:
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
         out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
-    if outcome.interrupted:
-        err.print(
-            f"go on with: {command} train {quote(game)} --run {quote(str(folder))} --resume",
-            soft_wrap=True,
-            markup=False,
-        )
     agent = agent_text(outcome.run.about["algorithm"], str(folder), getattr(outcome.algorithm.settings, "sims", 0))
     out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True, markup=False)
 

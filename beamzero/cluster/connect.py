@@ -55,6 +55,9 @@ def connected(address: str) -> Iterator[Any]:
             # JAX warns of forks; Ray's are replaced by other programs at once.
             warnings.filterwarnings("ignore", "os.fork\\(\\) was called", RuntimeWarning)
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    except KeyboardInterrupt:
+        ray.shutdown()  # ends what has begun by now
+        raise
     except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
         if address == AUTO and isinstance(error, ConnectionError):
             raise BadInput(

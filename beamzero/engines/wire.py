@@ -117,4 +117,4 @@ def serve(make_engine: Callable[[Send], Engine], source: TextIO, sink: TextIO) -
             if not engine.handle(line.rstrip("\r\n")):
                 return engine.close(_PATIENCE)
     finally:
-        engine.stop()  # after Ctrl-C python waits for the search to end
+        engine.stop()

@@ -11,10 +11,11 @@ import signal
 import subprocess
 import threading
 import time
-import weakref
 from collections.abc import Callable
 
 from beamzero.errors import BadInput
+from beamzero.leaving import finalize
+from beamzero.runs.interrupts import uninterrupted
 
 _GAME_FOLDERS = ("/usr/games", "/usr/local/games")
 """Where Debian puts games, which is not always on PATH."""
@@ -33,16 +34,17 @@ class EngineProcess:
     def __init__(self, command: str) -> None:
         """Start `command`, a program and its arguments; BadInput where there is no such program."""
         words = _split(command)
-        try:
-            self._process = subprocess.Popen(
-                [find_program(words[0]), *words[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, bufsize=1, errors="replace", start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise BadInput(f"{command!r} cannot be started: {error.strerror}") from None
+        with uninterrupted():  # between its start and the promise to end it
+            try:
+                self._process = subprocess.Popen(
+                    [find_program(words[0]), *words[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL, text=True, bufsize=1, errors="replace", start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise BadInput(f"{command!r} cannot be started: {error.strerror}") from None
+            self._finalizer = finalize(self, _end, self._process)
         self._lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
-        self._finalizer = weakref.finalize(self, _end, self._process)
 
     def send(self, line: str) -> None:
         assert self._process.stdin is not None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import queue
-import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
@@ -20,6 +19,7 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
+from beamzero.leaving import finalize
 from beamzero.players.analysis import step
 from beamzero.players.engine_process import EngineTrouble
 from beamzero.players.gtp_client import GtpProcess, GtpSettings
@@ -59,7 +59,7 @@ class EnginePool:
         for engine in (*[None] * (processes - 1), first):  # the others start when they are needed
             self._idle.put(engine)
         self._given_up = False
-        weakref.finalize(self, _kill_all, self._running)
+        finalize(self, _kill_all, self._running)
 
     def ask(self, question: Callable[[Engine], object]) -> object:
         """What an engine answers; after EngineTrouble it is ended, and another one is started when it is needed."""

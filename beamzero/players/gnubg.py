@@ -23,6 +23,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.backgammon import Backgammon
 from beamzero.games.backgammon_text import dice_of
+from beamzero.leaving import finalize
 from beamzero.players.analysis import step
 from beamzero.players.engine_process import EngineProcess, EngineTrouble, find_program
 from beamzero.players.external import Engine, EnginePool, ExternalPlayer, processes_of
@@ -50,6 +51,7 @@ class GnubgProcess:
     def __init__(self, command: str, settings: GnubgSettings) -> None:
         """Start it; BadInput where there is no such program, or it does not listen."""
         self._folder = tempfile.mkdtemp()
+        finalize(self, shutil.rmtree, self._folder, True)
         path = Path(self._folder) / "socket"
         setup = Path(self._folder) / "setup"
         # There is no cube here, and gammons count without one.

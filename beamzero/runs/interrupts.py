@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from beamzero.leaving import PATIENT_PRESSES
+
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
@@ -17,21 +19,22 @@ def uninterrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard: list[Any] = []
-    usual = signal.signal(signal.SIGINT, lambda *_: heard.append(True))
+    heard: list[tuple[int, FrameType | None]] = []
+    usual = signal.signal(signal.SIGINT, lambda *press: heard.append(press))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
     if heard:
-        raise KeyboardInterrupt
+        (usual if callable(usual) else signal.default_int_handler)(*heard[0])
 
 
 @contextlib.contextmanager
 def heeding_interrupts() -> Iterator[Callable[[], None]]:
     """Remember every Ctrl-C within the block; what is yielded raises KeyboardInterrupt if there was one.
 
-    An interrupt is raised at once too. But where it meets a callback of the garbage collector, as JAX has one, or a
+    The first is raised at once too, and later ones do not disturb what that has begun, such as to save, unless somebody
+    presses on and on. But where it meets a callback of the garbage collector, as JAX has one, or a
     destructor, Python only prints it and goes on; so long work asks again now and then.
     """
     usual = signal.getsignal(signal.SIGINT)
@@ -43,7 +46,8 @@ def heeding_interrupts() -> Iterator[Callable[[], None]]:
 
     def hear(number: int, frame: FrameType | None) -> None:
         heard.append(True)
-        usual(number, frame)
+        if len(heard) == 1 or len(heard) > PATIENT_PRESSES:
+            usual(number, frame)
 
     def lose_no_interrupt(unraisable: Any) -> None:
         if not issubclass(unraisable.exc_type, KeyboardInterrupt):

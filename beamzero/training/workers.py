@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from beamzero.compiler import keep_compiled_code
 from beamzero.errors import BadInput, RunStopped
+from beamzero.leaving import leave
 from beamzero.training.report import Report
 
 Told = Callable[[str, int, int], None]
@@ -209,6 +210,7 @@ def _serve(pipe: connection.Connection, stop: Any, parent: int) -> None:
         while True:
             number, job = pipe.recv()
             tell(*_do(job, _Watch(number, functools.partial(tell, _TOLD)), stop))
+    leave(0)
 
 
 def _do(job: Job, watch: Report, stop: Any) -> tuple[int, Any]:

@@ -270,7 +270,7 @@ def test_one_can_always_leave(end):
 
     session.ask = ask
     session.run()
-    assert session.result() == "unfinished"
+    assert session.result() == "unfinished" and session.interrupted == (end is KeyboardInterrupt)
 
 
 # --- undo ------------------------------------------------------------------------------------------------------------

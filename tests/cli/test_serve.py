@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 
-from beamzero.cli import main
+from beamzero.cli import main, serve
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,21 @@ def test_a_port_that_is_taken(tmp_path, capsys):
     assert capsys.readouterr().err.strip() == f"beamzero: cannot listen on 127.0.0.1:{port}: address already in use"
 
 
+def test_the_server_is_not_hurried_unless_somebody_presses_on_and_on():
+    heard = []
+    hear = serve._patient(lambda *press: heard.append(press))
+    for press in range(5):
+        hear(press, None)
+    assert heard == [(0, None), (3, None), (4, None)]
+
+
 @pytest.mark.slow
 def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
     command = [sys.executable, "-m", "beamzero", "serve", "--port", "0", "--game", "tic_tac_toe", "--no-warm", "--json"]
     # No colours, no browser: whoever reads JSON is a program.
     with subprocess.Popen(
         [*command, "--keep", str(tmp_path / "games.sqlite"), "--runs", str(tmp_path)],
-        stdout=subprocess.PIPE, text=True, env=os.environ,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
     ) as process:  # fmt: skip
         told = json.loads(process.stdout.readline())
         assert told["games"] == ["tic_tac_toe"]
@@ -66,4 +74,5 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
         assert second.returncode == 2 and second.stderr.count("\n") == 1
         assert "another server keeps its games in" in second.stderr
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        assert process.stderr.read() == "beamzero: interrupted\n"
+        assert process.wait(timeout=30) == 130

@@ -34,6 +34,30 @@ def test_an_interrupt_is_raised_at_once():
         pytest.fail("went on")
 
 
+def test_what_is_held_back_goes_to_who_would_have_heard_it():
+    heard = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        with uninterrupted():
+            interrupt()
+            interrupt()
+            assert not heard
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert heard == [signal.SIGINT]
+
+
+def test_later_interrupts_do_not_disturb_what_the_first_has_begun_unless_there_are_many():
+    with heeding_interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+        interrupt()
+        with uninterrupted():
+            interrupt()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt()
+
+
 def test_an_interrupt_that_meets_a_destructor_is_remembered_and_nothing_is_printed(capsys):
     with heeding_interrupts() as ask:
         ask()

@@ -27,6 +27,7 @@ from beamzero.runs.files import TEMPORARY
 from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.runs.seal import seal
+from beamzero.training import loop
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.fit import QLoss, fit
 from beamzero.training.loop import draw_run, read_anchors
@@ -332,9 +333,39 @@ def test_ctrl_c_while_a_line_is_written_gives_up_that_iteration_as_a_whole(whole
     step, _, note = saved_tree(folder)
     assert (outcome["iterations"], outcome["interrupted"], step) == (3, True, 3)
     assert outcome["rating"] == note["rating"] == numbers(whole)[1]["rating"]
-    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("go on with: ") and "Traceback" not in err
     run_toy(folder, resume=True)
     assert_same_run(folder, whole)
+
+
+def test_more_presses_do_not_disturb_what_the_first_has_begun(tmp_path, monkeypatch):
+    append, save, drawn = Metrics.append, Checkpoints.save, []
+
+    def press(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    def interrupted_append(self, record):
+        append(self, record)
+        press()
+
+    def interrupted_save(self, step, tree, note):
+        press()
+        save(self, step, tree, note)
+        press()
+
+    def interrupted_draw(run):
+        press()
+        drawn.append(run)
+
+    monkeypatch.setattr(Metrics, "append", interrupted_append)
+    monkeypatch.setattr(loop, "draw_run", interrupted_draw)
+    assert run_toy(tmp_path / "before", rate_every=0, pictures=True).interrupted, "while a line is written"
+    monkeypatch.setattr(Metrics, "append", append)
+    monkeypatch.setattr(Checkpoints, "save", interrupted_save)
+    outcome = run_toy(tmp_path / "run", rate_every=0, pictures=True)
+    assert (outcome.iterations, outcome.interrupted) == (0, True), "while it is saved for the first time"
+    assert Checkpoints(outcome.run.checkpoints_folder, keep=1).verify(0) == []
+    assert len(drawn) == 2
 
 
 # --- damage and full disks -------------------------------------------------------------------------------------------
