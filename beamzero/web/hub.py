@@ -271,7 +271,12 @@ class Hub:
 
     async def _change(self, live: Live, change: Callable[[Table, float], None]) -> None:
         """Change a table as a whole, keep it, and tell everyone; even if whoever asked for it leaves meanwhile."""
-        await asyncio.shield(self.later(self._changed(live, change)))
+        task = self.later(self._changed(live, change))
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_unless_refused)  # nobody else will ask how it ended
+            raise
 
     async def _changed(self, live: Live, change: Callable[[Table, float], None]) -> None:
         async with live.lock:
@@ -472,6 +477,13 @@ class Hub:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _log_unless_refused(task: asyncio.Task[None]) -> None:
+    """Log the fault that ended a task; a change that was refused is none."""
+    fault = None if task.cancelled() else task.exception()
+    if fault is not None and not isinstance(fault, BadInput):
+        _LOG.error("a change ended in a fault", exc_info=fault)
 
 
 def _public(offer: AgentOffer, problem: BaseException) -> str:

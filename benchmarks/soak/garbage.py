@@ -29,7 +29,7 @@ ENGINES = {
             ["boardsize 4", "clear_board", "play b a1", "genmove w", "undo", "showboard", "list_commands", "komi 1.5"]),
     "uci": ("chess6x6", "isready",
             ["position startpos moves e2e3", "go depth 1", "setoption name Hash value 1", "ucinewgame", "uci", "stop"]),
-    "nboard": ("othello:size=4", "ping 1",
+    "nboard": ("othello", "ping 1",
                ["set game (;GM[Othello]PC[x]DT[]PB[]PW[]RE[?]TI[0]TY[4]BO[4 ----*O--O*----- *];)", "move A2", "hint 1",
                 "set depth 1", "go", "learn", "ping 7"]),
 }  # fmt: skip
