@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
 from beamzero.arena.playing import Play, Progress, play_games
@@ -107,10 +108,7 @@ def battle(
     All wait for the longest game, so `longest` may cut them: what is not over after so many plies is a draw. `play` is
     who plays them.
     """
-    if games < 2 or games % 2:
-        raise BadInput(
-            f"games is {games}, but must be an even number, 2 or more: each opening is played with both colours"
-        )
+    check_games(game, (first, second), games, searched_elsewhere=play is not play_games)
     random_plies = usual_plies(game) if random_plies is None else random_plies
     if not 0 <= random_plies <= game.max_plies // 2:
         raise BadInput(f"random plies is {random_plies}, but must be 0 to {game.max_plies // 2}")

@@ -22,6 +22,7 @@ from beamzero.games import Game, State
 from beamzero.players import Player, SearchPlayer
 from beamzero.players.analysis import move_names
 from beamzero.players.book import BookPlayer
+from beamzero.players.player import check_player
 from beamzero.search.rollouts import RandomGames
 
 _ROWS = 256
@@ -57,6 +58,7 @@ def exhaust(
     """
     if not is_repeatable(player):
         raise BadInput(f"{player.name} thinks by chance or by the clock, so that nothing can be proven of it")
+    check_player(player, _ROWS, thinking=True)
     key = jax.random.key(seed)
     level = jax.tree.map(lambda x: np.asarray(x)[None], game.init(key))
     origins: list[list[tuple[int, int]]] = [[(-1, -1)]]  # of each ply's positions: the one before, and the move

@@ -16,6 +16,7 @@ from beamzero.arena.intervals import TAIL, Interval
 from beamzero.arena.truth import ILLEGAL, Truth
 from beamzero.games import State
 from beamzero.players import Player, SearchPlayer
+from beamzero.players.player import check_player
 
 Progress = Callable[[int, int], None]
 """Told how many positions are done, and of how many."""
@@ -92,10 +93,16 @@ def score(truth: Truth, player: Player, seed: int = 0, progress: Progress | None
     return Scored(player.name, classes, losses, 1000 * seconds / len(truth))
 
 
+def rows_at_once(player: Player, positions: int | None = None) -> int:
+    """Tell how many positions the player is asked about at a time, of `positions` or more."""
+    rows = _ROWS if isinstance(player, SearchPlayer) else _ROWS_ONE_BY_ONE
+    return rows if positions is None else min(rows, positions)
+
+
 def _choose_all(truth: Truth, player: Player, key: Array, progress: Progress | None) -> tuple[np.ndarray, float]:
     """int32 [N]: the moves of the player; and how many seconds it took to find them."""
-    total = len(truth)
-    rows = min(total, _ROWS if isinstance(player, SearchPlayer) else _ROWS_ONE_BY_ONE)
+    total, rows = len(truth), rows_at_once(player, len(truth))
+    check_player(player, rows)
     moves, seconds = [], 0.0
     # One move first, which is thrown away, so that everything is compiled when the clock starts.
     states, counts = _batch(truth, 0, rows)

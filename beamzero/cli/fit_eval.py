@@ -17,6 +17,7 @@ from rich.table import Table
 
 from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
+from beamzero.arena.battle_size import check_games
 from beamzero.arena.calibration import Bin, bin_of, calibrate, draw_calibration, grows
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json, show_battle
@@ -75,9 +76,10 @@ def fit_eval_command(
         raise BadInput(f"weights and plot cannot both be {path}")
     by_hand = f"alphabeta:depth={battle_depth}"
     if battle_games:
-        make_player(by_hand, rules)
+        player = make_player(by_hand, rules)
         if battle_games < 0 or battle_games % 2:
             raise BadInput(f"battle games is {battle_games}, but must be an even number, or 0 for no battle")
+        check_games(rules, [player], battle_games, "battle games")
     began = time.monotonic()
     with progress_bar("self-play") as update:
         learned = learn_weights(rules, plan, seed, update)

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.battle import Battle, battle
+from beamzero.arena.battle_size import MOST_GAMES
 from beamzero.arena.intervals import points_interval
 from beamzero.arena.recordfiles import add_records, check_format
 from beamzero.arena.records import GameRecord, records_of
@@ -23,7 +24,11 @@ from beamzero.players import make_player
 from beamzero.search.perft import perft as count_lines
 
 Games = Annotated[
-    int, typer.Option(help="How many games; an even number, since each opening is played with both colours.")
+    int,
+    typer.Option(
+        help="How many games; an even number, since each opening is played with both colours. As many as memory holds,"
+        f" {MOST_GAMES:,} at most."
+    ),
 ]
 RandomPlies = Annotated[
     int | None,

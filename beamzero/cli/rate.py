@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import score_interval
 from beamzero.arena.plot_ratings import draw_curves, draw_ratings
 from beamzero.arena.rating import Rating
@@ -97,6 +98,8 @@ def rate_command(
     if plot is not None:
         check_writable(plot, "a picture is")
     players = [make_player(name, rules) for name in names]
+    if games:
+        check_games(rules, players, games, searched_elsewhere=cluster is not None)
     results = None if no_store else Store(store, make_folder=store == STORE)
     with playing_on(cluster, workers, worker_gpus, rules) as play:
         tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR, play)

@@ -11,11 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from beamzero.arena.plot_scores import draw_scores
-from beamzero.arena.score import Scored, Share, score
+from beamzero.arena.score import Scored, Share, rows_at_once, score
 from beamzero.arena.truth import Truth, load_truth
 from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
+from beamzero.players.player import check_player
 from beamzero.runs.files import check_writable, writing
 
 
@@ -44,6 +45,8 @@ def score_command(
     if plot is not None:
         check_writable(plot, "a picture is")
     players = [make_player(name, rules) for name in agents]
+    for player in players:
+        check_player(player, rows_at_once(player, positions))
     truth = load_truth(rules, positions)
     with progress_bar("scoring") as update:
         scores = [score(truth, player, seed, functools.partial(update, player.name)) for player in players]

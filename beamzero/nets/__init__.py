@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import jax
@@ -82,6 +83,23 @@ class Net:
     def shapes(self) -> Any:
         """The weights' shapes and dtypes, without making any."""
         return jax.tree.map(lambda shape: shape, _without_weights(self)[1])  # dicts of the caller's own
+
+    def bytes_per_row(self) -> int:
+        """Count the bytes that a row takes while the net learns from it, about: what its layers look at and give."""
+        shape = self.game.observation_shape
+        height, width = shape[:2] if len(shape) == 3 else (1, 1)
+        shrink = 2 if getattr(self.settings, "padding", "same") == "valid" else 0
+        numbers = 0
+        for path, leaf in jax.tree_util.tree_leaves_with_path(self.shapes()):
+            if path[-1].key != "kernel":
+                continue
+            inputs, outputs = leaf.shape[-2:]
+            numbers += 2 * outputs if leaf.ndim == 2 else 0
+            if leaf.ndim == 4:
+                height, width = height - shrink, width - shrink
+                patches = 0 if jax.default_backend() == "gpu" else leaf.shape[0] * leaf.shape[1] * inputs
+                numbers += height * width * (patches + 2 * outputs)
+        return 2 * 4 * math.prod(shape) + jnp.dtype(self.dtype).itemsize * numbers
 
     def on_observations(self, weights: Weights, observations: Array) -> Any:
         """Observations [B, ...] to what the head gives. A row does not depend on the others."""

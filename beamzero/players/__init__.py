@@ -43,7 +43,7 @@ from beamzero.players.external import make_gtp, make_uci
 from beamzero.players.gnubg import make_gnubg
 from beamzero.players.levels import find_level
 from beamzero.players.options import take
-from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.player import Player, SearchPlayer, check_player
 from beamzero.players.solved import make_cfr
 from beamzero.players.trained import load_trained
 from beamzero.players.trees import make_alphazero, make_mcts
@@ -76,6 +76,7 @@ def make_player(name: str, game: Game) -> Player:
     if level is not None:
         options = find_level(level, name, spec.head, options).settled(spec.head, options)
     player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
+    check_player(player, 1, thinking=True)
     if level is not None:
         player = find_level(level, name, spec.head).weakened(player)
     return player if book is None else with_book(player, book)

@@ -160,6 +160,9 @@ class BookPlayer(Player):
     table: Table
     deterministic: bool
 
+    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+        return self.player.bytes_needed(rows, thinking)
+
     def look_up(self, states: State) -> Answer:
         return look_up(self.game, self.table, states)
 

@@ -32,6 +32,9 @@ class ClairvoyantPlayer(Player):
     search: Clairvoyance
     deterministic: bool = False
 
+    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+        return self.search.bytes_needed(self.game, rows)
+
     def think(self, states: State, key: Array) -> SearchResult:
         return self.search(self.game, states, key)
 

@@ -15,13 +15,14 @@ from beamzero.players.player import Player, SearchPlayer
 from beamzero.runs.tablefile import load_table
 from beamzero.runs.weightsfile import load_weights
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.cores import host_memory_bytes, searches_at_once
+from beamzero.search.cores import searches_at_once
 from beamzero.search.endgame import endgame_table
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.expectiminimax import MAX_DEPTH as MOST_TURNS
 from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
+from beamzero.search.memory import host_memory_bytes
 from beamzero.search.transpositions import ENTRY_BYTES
 from beamzero.spec import Spec, convert
 

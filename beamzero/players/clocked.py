@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import ClassVar
 
 import jax
 import numpy as np
@@ -26,6 +27,10 @@ class ClockedPlayer(Player):
     evaluator: Evaluator
     seconds: float
     deterministic: bool = False  # a busy machine searches less deep
+    on_host: ClassVar[bool] = True  # type: ignore[misc]
+
+    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+        return self.search.bytes_needed(self.game, 1)
 
     def think(self, states: State, key: Array) -> SearchResult:
         states = jax.device_get(states)

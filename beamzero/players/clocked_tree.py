@@ -36,6 +36,10 @@ class ClockedTree(Player):
     seconds: float
     deterministic: bool = False  # a busy machine searches less
 
+    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+        """Count two trees: one is made to compile everything, and another before that one goes."""
+        return 2 * self.search.bytes_needed(self.game, 1)
+
     def think(self, states: State, key: Array) -> SearchResult:
         number = jax.tree.leaves(states)[0].shape[0]
         results = [self.grow(jax.tree.map(lambda x: x[row][None], states), key, row)[1] for row in range(number)]

@@ -12,7 +12,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.search.evaluator import Evaluator, Search, SearchResult
+from beamzero.search.evaluator import Evaluator, Remembers, Search, SearchResult
 from beamzero.search.simple import random_moves
 from beamzero.spec import unknown
 
@@ -70,6 +70,10 @@ class Slipping:
 
     search: Search
     slip: float
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count what the search takes that slips."""
+        return self.search.bytes_needed(game, roots) if isinstance(self.search, Remembers) else 0
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
         search_key, slip_key, move_key = jax.random.split(key, 3)

@@ -16,7 +16,8 @@ from jax import Array
 from beamzero.games import Game, State
 from beamzero.search.children import is_narrow
 from beamzero.search.cores import searches_at_once, side_by_side, to_host
-from beamzero.search.evaluator import Evaluator, Search, SearchResult
+from beamzero.search.evaluator import Evaluator, Remembers, Search, SearchResult
+from beamzero.search.memory import check_memory
 from beamzero.search.packing import apply_in_chunks, apply_packed, pack
 
 _CHUNKS = 8
@@ -49,12 +50,25 @@ class Player(abc.ABC):
     troubles: Sequence[str] = ()
     """What went wrong, in words: why it gave games up."""
 
+    on_host: bool = False
+    """Whether it thinks on the CPU even where there is a GPU."""
+
+    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+        """Count the bytes that it takes to `choose` in so many positions, about; or to `think` about them."""
+        return 0
+
     follows_moves: ClassVar[bool] = False
     """Whether it has to know how a position came about, and is asked by `choose_after`."""
 
     def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
         """The same as `choose`, of games whose moves so far are known: int32 [B, T], -1 where there is none."""
         return self.choose(states, turn, key)
+
+
+def check_player(player: Player, rows: int, thinking: bool = False) -> None:
+    """Raise BadInput where choosing in so many positions, or thinking about them, takes more memory than is free."""
+    needs = {"a smaller search": player.bytes_needed(rows, thinking)}
+    check_memory(needs, player.name, player.on_host)
 
 
 def choose_one_by_one(player: Player, states: State, turn: Array, key: Array) -> Array:
@@ -78,6 +92,14 @@ class SearchPlayer(Player):
     deterministic: bool = True
     on_host: bool = False
     """Whether it thinks on the CPU even where there is a GPU, as suits a search that goes one step at a time."""
+
+    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+        if not isinstance(self.search, Remembers):
+            return 0
+        if thinking or (searches_at_once(self.on_host) == 1 and jax.default_backend() == "gpu"):
+            return self.search.bytes_needed(self.game, rows)
+        programs = min(searches_at_once(self.on_host), _CHUNKS, rows)
+        return programs * self.search.bytes_needed(self.game, _chunk_of(rows))
 
     def think(self, states: State, key: Array) -> SearchResult:
         return self._back(_think(self.game, self.search, *self._there((self.evaluator, states, key))))
@@ -136,5 +158,10 @@ def choose_moves(
     if parts == 1 and jax.default_backend() == "gpu":
         return apply_packed(answer, states, turn, eighths=(4, 8) if is_narrow(game) else (8,))[0]
     places, count = pack(turn)
-    chunk = max(1, -(-turn.shape[0] // _CHUNKS))
+    chunk = _chunk_of(turn.shape[0])
     return apply_in_chunks(answer, states, places, count, chunk, start=part, every=parts)[0]
+
+
+def _chunk_of(rows: int) -> int:
+    """How many of the rows a program does at a time."""
+    return max(1, -(-rows // _CHUNKS))

@@ -16,6 +16,7 @@ from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, spread
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.negamax import At, Memory, Node, Rules, Search, Searcher, unpack
+from beamzero.search.transpositions import ENTRY_BYTES
 
 UNLIMITED = 2**31 - 2**20
 """Positions that no search looks at."""
@@ -69,6 +70,10 @@ class AlphaBeta:
             raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
         if not 0 <= self.quiet <= 64:
             raise BadInput(f"quiet is {self.quiet}, but must be 0 to 64 plies")
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of the table of positions, which all roots share: they are searched one after the other."""
+        return self.entries * ENTRY_BYTES
 
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
         """Search a batch, one position after the other; what is remembered of one serves the next."""

@@ -49,6 +49,7 @@ from beamzero.search.evaluator import (
     scores_of_moves,
     side_sign,
 )
+from beamzero.search.memory import state_bytes
 from beamzero.search.packing import apply_packed
 
 MOST_EXPANSIONS = 100_000
@@ -100,11 +101,13 @@ class BeamSearch:
         tree = self.start(game, states)
         return self.result(game, self.advance(game, evaluator, tree, self.expand), key)
 
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of the trees of so many roots."""
+        return roots * self.bytes_per_root(game)
+
     def bytes_per_root(self, game: Game) -> int:
-        """About how much memory the tree of one root takes."""
-        state = jax.eval_shape(game.init, jax.random.key(0))
-        state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-        return self.expand * (state_bytes + 20 + (21 if game.num_chance else 13) * slots_of(game))
+        """Count the bytes of the tree of one root, but for a few."""
+        return self.expand * (state_bytes(game) + 20 + (21 if game.num_chance else 13) * slots_of(game))
 
     def start(self, game: Game, states: State, wanted: Array | None = None) -> Tree:
         """Trees of their roots alone. A root where `wanted` [B] is false, or that is over, stays so at no cost."""

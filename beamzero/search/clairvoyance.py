@@ -20,6 +20,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search.evaluator import SearchResult, choose_best
 from beamzero.search.exhaustive import different
+from beamzero.search.memory import state_bytes
 
 _DIGITS = 6
 """Averages that agree to so many are equal: the order of adding up must not decide."""
@@ -50,6 +51,10 @@ class Clairvoyance:
     def __post_init__(self) -> None:
         if not 1 <= self.worlds <= 10_000:
             raise BadInput(f"worlds is {self.worlds}, but must be 1 to 10000")
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of all worlds as they are dealt and once more sorted, and of what their moves are worth."""
+        return roots * self.worlds * (3 * state_bytes(game) + 16 * game.num_actions)
 
     def __call__(self, game: Game, states: State, key: Array, wanted: np.ndarray | None = None) -> SearchResult:
         """The result for B positions. Where `wanted` [B] is false nothing is solved, and all moves are alike."""

@@ -20,18 +20,6 @@ def searches_at_once(on_host: bool = False) -> int:
     return (os.cpu_count() or 1) if on_host or jax.default_backend() == "cpu" else 1
 
 
-def host_memory_bytes() -> int:
-    """The memory of this machine, beside that of its GPU."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def memory_bytes() -> int:
-    """The memory of the device that programs run on."""
-    if jax.default_backend() == "cpu":
-        return host_memory_bytes()
-    return int((jax.devices()[0].memory_stats() or {}).get("bytes_limit", 2**40))
-
-
 def to_host(tree: _Tree) -> _Tree:
     """The arrays of a pytree on the CPU, where what is computed from them stays."""
     return tree if jax.default_backend() == "cpu" else jax.device_put(tree, jax.devices("cpu")[0])

@@ -18,6 +18,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
+from beamzero.search.memory import state_bytes
 from beamzero.search.teaching import Lesson, Pick
 
 
@@ -29,6 +30,10 @@ class Gumbel:
     """Simulations."""
     considered: int = 16
     """Moves of the root that are tried at all, at most."""
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of mctx's trees: six numbers of every action in each node, and six of the node."""
+        return roots * (1 + self.sims) * (state_bytes(game) + 4 * (6 * game.num_actions + 6))
 
     def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
         """A move is drawn by Gumbel noise; the lesson is the net's own policy, improved by the values found."""

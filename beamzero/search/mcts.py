@@ -35,7 +35,7 @@ from jax import Array, lax
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State
 from beamzero.games.game import keep_if
-from beamzero.search.children import listed_moves
+from beamzero.search.children import listed_moves, slots_of
 from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign
 from beamzero.search.mcts_tree import (
     CHILD,
@@ -51,6 +51,7 @@ from beamzero.search.mcts_tree import (
     root_result,
     root_value,
 )
+from beamzero.search.memory import state_bytes
 from beamzero.search.packing import apply_packed
 from beamzero.search.teaching import Lesson, Pick
 
@@ -110,17 +111,23 @@ class MCTS:
 
     # --- growing ---------------------------------------------------------------------------------------------------
 
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of the trees of so many roots."""
+        return roots * self.bytes_per_root(game)
+
     def bytes_per_root(self, game: Game) -> int:
-        """About how much memory the tree of one root takes."""
-        tree = jax.eval_shape(
-            lambda key: self.start(game, jax.vmap(game.init)(key[None]), key), jax.eval_shape(jax.random.key, 0)
-        )
-        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree) if leaf.ndim)
+        """Count the bytes of the tree of one root: those of `Tree`, by what they are for."""
+        width = slots_of(game)
+        move, node, root = 5 * 4, 4 * 4 + 2, 2 * 4 + 4 * width
+        return root + self._places(game) * (state_bytes(game) + node + width * move)
+
+    def _places(self, game: Game) -> int:
+        """N: the most nodes of a tree."""
+        return 1 + self.sims * (2 if game.num_chance else 1)
 
     def start(self, game: Game, states: State, key: Array) -> Tree:
         """Empty trees, each with its root's state in the first place; the key draws the noise."""
-        batch, width = jax.tree.leaves(states)[0].shape[0], max(game.max_moves, game.num_chance)
-        places = 1 + self.sims * (2 if game.num_chance else 1)
+        batch, width, places = jax.tree.leaves(states)[0].shape[0], slots_of(game), self._places(game)
         nothing, none_yet = jnp.zeros((batch, places), jnp.int32), jnp.zeros(batch, jnp.int32)
         no_edge = jnp.array([0.0, 0.0, 0.0, NOTHING], jnp.float32)[None, None, :, None]
         noise = jax.random.gamma(key, self.alpha, (batch, width)) if self.noise else jnp.zeros((batch, width))
@@ -331,7 +338,7 @@ def _priors(scores: Array, listed: Array) -> Array:
 
 def _with_outcomes(game: Game, states: State, chance: Array, moves: Array, prior: Array) -> tuple[Array, Array]:
     """Moves and priors [B, K], where dice decide those of the outcomes."""
-    width = max(game.max_moves, game.num_chance)
+    width = slots_of(game)
     odds = jax.vmap(game.chance)(states)
 
     def widen(x: Array, fill: float) -> Array:

@@ -13,6 +13,7 @@ from jax import Array
 from beamzero.games.kalah import Kalah, KalahState
 from beamzero.search.cores import side_by_side
 from beamzero.search.endgame import EndgameTable, check_seeds, count_positions, index, position
+from beamzero.search.memory import check_memory
 
 _CHUNK = 1 << 12
 
@@ -27,6 +28,7 @@ def make_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | N
     """
     check_seeds(game, seeds)
     total = count_positions(game.houses, seeds)
+    check_memory({f"fewer seeds (now {seeds})": bytes_needed(game, seeds)}, "this table")
     values, done = jnp.zeros(total, jnp.int8), 1  # the empty board comes first, and is worth nothing
     for layer in range(1, seeds + 1):
         for places in _by_distance(game, seeds, layer):
@@ -35,6 +37,12 @@ def make_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | N
             if progress is not None:
                 progress(done, total)
     return EndgameTable(game.houses, game.empty_capture, seeds, np.asarray(values))
+
+
+def bytes_needed(game: Kalah, seeds: int) -> int:
+    """Count the bytes that making a table takes, about: two a position, more for those with most seeds, in order."""
+    layer = count_positions(game.houses, seeds) - count_positions(game.houses, seeds - 1)
+    return 2 * count_positions(game.houses, seeds) + 24 * layer
 
 
 def _by_distance(game: Kalah, seeds: int, layer: int) -> list[np.ndarray]:

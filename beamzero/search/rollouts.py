@@ -24,6 +24,10 @@ class RandomGames:
 
     search: MCTS
 
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of the trees of so many roots."""
+        return self.search.bytes_needed(game, roots)
+
     def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
         game_key, key = jax.random.split(key)
         return self.search(game, rollout_evaluator(game, game_key), states, key)

@@ -34,3 +34,7 @@ class Teacher(Protocol):
     """
 
     def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson: ...
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes that a search of so many positions at once takes, about."""
+        ...

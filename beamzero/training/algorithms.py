@@ -9,6 +9,7 @@ from jax import Array
 from beamzero.games import Game
 from beamzero.players import Player
 from beamzero.search.evaluator import Evaluator
+from beamzero.search.memory import Needs
 from beamzero.training.alphazero import AlphaZero
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.probs import Probs
@@ -52,8 +53,11 @@ class Algorithm(Protocol):
     def player(self, state: Any) -> Player:
         """The agent of a state, as it is rated."""
 
-    def bytes_needed(self) -> int:
-        """At least so much memory: what the searches that run at once take, and what is remembered."""
+    def bytes_needed(self, elsewhere: bool = False) -> Needs:
+        """Count what an iteration takes at its most, about, with all that is remembered over iterations.
+
+        With `elsewhere`, games are played and positions searched by other machines.
+        """
 
     def iterate(
         self,

@@ -12,18 +12,20 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.arena.battle import battle
+from beamzero.arena.battle_size import battle_needs
 from beamzero.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
 from beamzero.search.cores import searches_at_once
-from beamzero.search.evaluator import Evaluator
+from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.gumbel import Gumbel
 from beamzero.search.mcts import MCTS
+from beamzero.search.memory import Needs, bytes_of, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import Likeliest
 from beamzero.search.teaching import Teacher
 from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes
-from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, new_learner
+from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, learner_bytes, new_learner
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
@@ -82,17 +84,33 @@ class AlphaZero:
         search = self._puct(self.settings.rate_sims) if self.settings.rate_sims else Likeliest()
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
 
-    def bytes_needed(self) -> int:
-        """The trees of games that are played at once, what is recorded of all games, their openings, and the window."""
+    def bytes_needed(self, elsewhere: bool = False) -> Needs:
+        settings, game, lane = self.settings, self.game, self._lane
+        row = state_bytes(game) + 2 * game.max_moves
+        a_place = lane.turns * (row + 10) + lane.openings * state_bytes(game)
+        at_once = 0 if elsewhere else min(settings.lanes, searches_at_once())
+        # All lanes, those that are played at the moment once more, and one as it comes into the window.
+        games = (settings.games + max(1, at_once) * lane.games) * a_place
+        window = settings.window * (row + 4)
+        trees = self._teacher.bytes_needed(game, at_once * lane.games)
+        batch = settings.batch_size * self.net.bytes_per_row()
+        held = {
+            smaller(net=settings.net): learner_bytes(self.net) + settings.lag * bytes_of(self.net.shapes()),
+            fewer(games=settings.games): games,
+        }
+        smaller_window = smaller(window=settings.window)
+        playing = {smaller_window: window, fewer(sims=settings.sims): trees}
+        # The window before the games come in, after those of one lane, and after those of the next.
+        learning = {smaller_window: (2 + (settings.lanes > 1)) * window, smaller(batch_size=settings.batch_size): batch}
+        gating = together({smaller_window: 2 * window}, self._gate_needs())
+        return together(held, heaviest(playing, learning, gating))
+
+    def _gate_needs(self) -> Needs:
         settings = self.settings
-        state = jax.eval_shape(self.game.init, jax.random.key(0))
-        state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-        turns = self._lane.turns * (state_bytes + 2 * self.game.max_moves)
-        record = settings.games * (turns + self._lane.openings * state_bytes)
-        window = jax.eval_shape(functools.partial(empty_window, self.game, settings.window))
-        at_once = self._lane.games * min(settings.lanes, searches_at_once())
-        trees = at_once * self._puct(settings.sims).bytes_per_root(self.game)
-        return trees + record + sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(window))
+        if not settings.gate_games:
+            return {}
+        rival = SearchPlayer("its search", self.game, self._gate_search, zero_evaluator(self.game))
+        return battle_needs(self.game, [rival], settings.gate_games, "gate_games")
 
     def iterate(
         self,
@@ -208,14 +226,17 @@ class AlphaZero:
 
     # --- the gate --------------------------------------------------------------------------------------------------
 
+    @property
+    def _gate_search(self) -> MCTS:
+        return self._puct(self.settings.gate_sims or self.settings.sims)
+
     def _gate(self, best: Weights, new: Weights, iteration: int, report: Phase) -> tuple[Weights, dict[str, Any]]:
         """The weights that are the agent from now on, and the new net's score against the best one before."""
         settings = self.settings
         if not settings.gate_games:
             return new, {}
-        search = self._puct(settings.gate_sims or settings.sims)
         rivals = [
-            SearchPlayer(name, self.game, search, make_joint_evaluator(self.net, weights))
+            SearchPlayer(name, self.game, self._gate_search, make_joint_evaluator(self.net, weights))
             for name, weights in (("new", new), ("best", best))
         ]
         result = battle(

@@ -19,8 +19,9 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.book import as_numbers, fold, fold_action
-from beamzero.players.player import Player
+from beamzero.players.player import Player, check_player
 from beamzero.runs.bookfile import Book
+from beamzero.search.memory import check_memory
 from beamzero.search.simple import random_moves
 from beamzero.training.book import Clock, Entry, Progress, check_plies, make_book
 
@@ -51,6 +52,8 @@ class FromSelfPlay:
             raise BadInput(f"self-play is {self.games} games, but must be 1 or more")
         if self.least < 1:
             raise BadInput(f"least is {self.least}, but must be 1 or more")
+        # Of each move its position, itself and the result, as they came and sorted.
+        check_memory({f"fewer games (now {self.games})": self.games * self.plies * 2 * 16}, "this book", on_host=True)
 
 
 def self_play_book(
@@ -63,6 +66,7 @@ def self_play_book(
 ) -> Book:
     """A book of the best moves in games of `player` against itself; no new games begin when `minutes` are over."""
     plan.check(game)
+    check_player(player, min(GAMES_AT_ONCE, plan.games))
     clock, key = Clock(minutes), jax.random.key(seed)
     tried, games = [], 0
     while games < plan.games and not (games and clock.is_over):

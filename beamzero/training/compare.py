@@ -22,20 +22,24 @@ from typing import Any, NamedTuple
 import jax
 
 from beamzero.arena.battle import Battle, battle
+from beamzero.arena.battle_size import check_games
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import known_elo
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import count_parameters
-from beamzero.players import Player, make_player
+from beamzero.players import Player, SearchPlayer, make_player
 from beamzero.players.trained import Trained
 from beamzero.runs.claim import claim_folder
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.run import only_one
 from beamzero.runs.seal import seal, unseal
-from beamzero.search.mcts import MOST_SIMULATIONS
-from beamzero.search.simple import mean_moves
+from beamzero.search.beam import BeamSearch
+from beamzero.search.evaluator import Search, zero_evaluator
+from beamzero.search.mcts import MCTS, MOST_SIMULATIONS
+from beamzero.search.memory import check_memory
+from beamzero.search.simple import OneLook, mean_moves
 from beamzero.spec import field_types, quote
 from beamzero.training.algorithms import ALGORITHMS, Algorithm
 from beamzero.training.config import Recipe, check_game, make_settings, settle
@@ -154,6 +158,13 @@ def compare(
     """
     algorithms = {recipe.name: comparison.algorithm(recipe) for recipe in comparison.recipes}
     opponents = make_opponents(next(iter(algorithms.values())).settings, comparison.game)
+    check_games(comparison.game, opponents, comparison.rate_games, "rate_games")
+    for recipe in comparison.recipes:
+        if do is None:
+            check_memory(algorithms[recipe.name].bytes_needed(), recipe.name)
+        if comparison.battle_games:
+            agent = _searching_agent(comparison, recipe)
+            check_games(comparison.game, [agent], comparison.battle_games, "battle_games", play is not play_games)
     claim_folder(folder, "compare.json", comparison.terms(), "comparison", free=_AFTERWARDS)
     with only_one(folder):
         trainer = _Trainer(comparison, folder, opponents, report)
@@ -303,6 +314,17 @@ def _battles(comparison: Comparison, folder: Path, report: Phase, play: Play) ->
                     )
                 )  # fmt: skip
     return found
+
+
+def _searching_agent(comparison: Comparison, recipe: Recipe) -> Player:
+    """An agent of the recipe without its nets, whose search takes no more memory than that of `_agent_text`."""
+    game, evaluations = comparison.game, comparison.play_evaluations
+    searches: dict[str, Search] = {
+        "alphazero": MCTS(evaluations),
+        "probs": BeamSearch(max(1, evaluations // (1 + game.max_moves))),
+    }
+    name = f"play_evaluations {evaluations}"
+    return SearchPlayer(name, game, searches.get(recipe.algorithm, OneLook()), zero_evaluator(game))
 
 
 def _agent_text(comparison: Comparison, folder: Path, recipe: Recipe, seed: int, searching: bool) -> str:

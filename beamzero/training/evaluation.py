@@ -36,6 +36,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.arena.battle import battle
+from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import score_interval
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
@@ -45,6 +46,7 @@ from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.cores import side_by_side, to_host
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator
+from beamzero.search.memory import check_memory
 from beamzero.search.packing import take_rows
 from beamzero.search.simple import random_moves
 
@@ -93,6 +95,17 @@ class Plan:
                 raise BadInput(f"{name} is {getattr(self, name)}, but must be {least} to {most}")
         if self.trial_games < 4 or self.trial_games % 4:
             raise BadInput(f"trial games is {self.trial_games}, but must be a multiple of 4")
+
+
+def check_plan(game: Game, plan: Plan) -> None:
+    """Raise BadInput where the positions or the trial battles would take more memory than is free."""
+    # Of each position its features and, to fit them, four times twice as many numbers of eight bytes. How long games
+    # will be is not known: a third of the longest.
+    plies = min(game.max_plies, MOST_PLIES) // 3
+    row = 4 * len(game.feature_names) + 20 + 4 * 2 * 8 * len(game.feature_names)
+    check_memory({f"fewer games (now {plan.games})": plan.games * plies * row}, on_host=True)
+    player = make_player(f"alphabeta:depth={plan.depth}", game)
+    check_games(game, [player], plan.trial_games, "trial games")
 
 
 class Positions(NamedTuple):
@@ -150,6 +163,7 @@ def learn_weights(game: Game, plan: Plan, seed: int, report: Report) -> Learned:
     """Play, fit and try, round after round; then measure what a point is worth."""
     if not game.feature_names:
         raise BadInput(f"{game.name} has no features, so there are no weights to be learned")
+    check_plan(game, plan)
     points, rounds = np.array(game.point_weights, np.float64), []
     for number in range(plan.rounds):
         title = f"round {number + 1} of {plan.rounds}"

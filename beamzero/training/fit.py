@@ -17,6 +17,7 @@ from beamzero.nets import Net, Weights, learned
 from beamzero.search.children import listed_moves
 from beamzero.search.devices import everywhere, here, shared_out
 from beamzero.search.evaluator import spread
+from beamzero.search.memory import bytes_of
 from beamzero.search.packing import take_rows
 
 _OPTIMIZER = optax.scale_by_adam()
@@ -33,6 +34,11 @@ class Learner(NamedTuple):
 def new_learner(weights: Weights) -> Learner:
     """A learner that starts from `weights` with a fresh optimizer."""
     return Learner(weights, _new_optimizer(weights))
+
+
+def learner_bytes(net: Net) -> int:
+    """Count the bytes of a learner, three numbers a weight, as it was, as it is and as it is saved; and a gradient."""
+    return (3 * 3 + 1) * bytes_of(net.shapes())
 
 
 class Aside(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from beamzero import __version__
+from beamzero.arena.battle_size import battle_needs
 from beamzero.arena.climb import ladder
 from beamzero.errors import BadInput
 from beamzero.games import Game
@@ -17,10 +18,9 @@ from beamzero.nets import Net, make_net
 from beamzero.players import Player, make_player, starts_program
 from beamzero.players.trained import AGENT_NETS, load_trained, open_trained_run, put, restore_agent
 from beamzero.runs.run import Run
-from beamzero.search.cores import memory_bytes
+from beamzero.search.memory import bytes_of, check_memory, together
 from beamzero.spec import field_types
 from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
-from beamzero.training.alphazero import AlphaZero
 from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings, settle
 from beamzero.training.fit import new_learner
 from beamzero.training.report import QUIET, Report
@@ -60,7 +60,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     if order.recipe is not None:
         check_game(order.recipe, game)
     settings = settle(make_settings(order.recipe, order.changes, name), game, order.workers)
-    algorithm, fresh = check_settings(name, settings, game)
+    algorithm, fresh = check_settings(name, settings, game, order.workers)
     _check_workers(order, algorithm)
     seed = 0 if order.seed is None else order.seed
     if order.start_from is not None:
@@ -79,13 +79,13 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     return Run.create(order.folder, about), algorithm, seed
 
 
-def check_settings(name: str, settings: RunSettings, game: Game) -> tuple[Algorithm, Any]:
+def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 0) -> tuple[Algorithm, Any]:
     """The algorithm called `name` and the shapes of its first state; BadInput where it cannot run so."""
     algorithm = ALGORITHMS[name].algorithm(game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
     make_rungs(settings, game)
-    _check_memory(algorithm)
+    check_run_memory(algorithm, fresh, workers)
     return algorithm, fresh
 
 
@@ -121,6 +121,8 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     make_rungs(settings, game)
     algorithm = ALGORITHMS[name].algorithm(game, settings)
     _check_workers(order, algorithm)
+    fresh = jax.eval_shape(algorithm.init, jax.random.key(0))
+    check_run_memory(algorithm, fresh, order.workers, "go on with it where there is more")
     return run, algorithm, about["seed"]
 
 
@@ -130,14 +132,21 @@ def _check_workers(order: Order, algorithm: Algorithm) -> None:
         raise BadInput(f"{algorithm.title} is trained in one process; a cluster is for {others}")
 
 
-def _check_memory(algorithm: Algorithm) -> None:
-    """BadInput where the search trees and the window cannot fit, before a machine is brought to its knees."""
-    needed, most = algorithm.bytes_needed(), memory_bytes()
-    if needed > most:
-        settings = "games, play_on, sims and window" if isinstance(algorithm, AlphaZero) else "search_batch and expand"
-        raise BadInput(
-            f"this run would need {needed / 2**30:,.0f} GB at least, but there are {most / 2**30:,.0f}: use smaller"
-            f" {settings}"
+def check_run_memory(algorithm: Algorithm, fresh: TrainingState, workers: int = 0, instead: str | None = None) -> None:
+    """Raise BadInput where an iteration, or a rating after it, would take more memory than is free.
+
+    `fresh` is the state of the algorithm, or its shapes; `workers` elsewhere play and search. `instead` is what to do
+    where no setting can be lowered.
+    """
+    check_memory(algorithm.bytes_needed(elsewhere=workers > 0), "this run", instead=instead)
+    settings, game = algorithm.settings, algorithm.game
+    if not settings.rate_every:
+        return
+    players = [*make_opponents(settings, game), algorithm.player(fresh)]
+    states = {"smaller nets": 2 * bytes_of(fresh)}  # before the iteration, and after
+    for what in ("rate_games", "anchor_games"):
+        check_memory(
+            together(states, battle_needs(game, players, getattr(settings, what), what)), "a rating of this run"
         )
 
 

@@ -19,9 +19,10 @@ from beamzero.search.beam import BeamSearch
 from beamzero.search.cores import searches_at_once
 from beamzero.search.devices import at_once
 from beamzero.search.evaluator import Evaluator, RootMoves
+from beamzero.search.memory import Needs, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import OneLook
 from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes, nobody
-from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, new_learner
+from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, learner_bytes, new_learner
 from beamzero.training.laps import Laps
 from beamzero.training.replay import all_games, remember, remember_with_rolls, some_games, thin_out
 from beamzero.training.report import Phase
@@ -88,9 +89,30 @@ class Probs:
         """The agent: one look at Q."""
         return SearchPlayer("probs", self.game, OneLook(), self.evaluator(state))
 
-    def bytes_needed(self) -> int:
-        """The trees of the searches that run at once."""
-        return self._search_batch * searches_at_once() * self._search.bytes_per_root(self.game)
+    def bytes_needed(self, elsewhere: bool = False) -> Needs:
+        settings, game = self.settings, self.game
+        row, slots = state_bytes(game) + 5, game.max_moves
+        turns = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
+        taught, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
+        trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * searches_at_once())
+        v_rows = settings.value_batch_size * self.value_net.bytes_per_row()
+        q_rows = settings.q_batch_size * self.q_net.bytes_per_row()
+        held = {
+            smaller(value_net=settings.value_net): learner_bytes(self.value_net),
+            smaller(q_net=settings.q_net): learner_bytes(self.q_net),
+            # As they were played, once more in one piece, and the places of their states.
+            fewer(games=settings.games): turns * (2 * row + 12),
+            # What V learns from; what Q does, cut into searches too; what these find, here and on the host.
+            smaller(replay_capacity=settings.replay_capacity): (taught + 2 * searched) * row + searched * slots * 26,
+        }
+        return together(
+            held,
+            heaviest(
+                {smaller(search_batch=settings.search_batch, expand=settings.expand): trees},
+                {smaller(value_batch_size=settings.value_batch_size): v_rows},
+                {smaller(q_batch_size=settings.q_batch_size): q_rows},
+            ),
+        )
 
     def iterate(
         self,

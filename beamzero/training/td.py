@@ -24,12 +24,13 @@ from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
 from beamzero.nets import Net, compute_dtype, make_net, make_value_evaluator
 from beamzero.players import Player, SearchPlayer
-from beamzero.search.children import listed_moves, value_children
+from beamzero.search.children import is_narrow, listed_moves, value_children
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
+from beamzero.search.memory import Needs, fewer, smaller, state_bytes
 from beamzero.search.packing import pack, take_rows
 from beamzero.search.simple import BestChild
 from beamzero.training.crew import CORES, Crew
-from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, new_learner
+from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, learner_bytes, new_learner
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
@@ -85,11 +86,15 @@ class TD:
         """The agent: the move to the position that it likes best."""
         return SearchPlayer("td", self.game, BestChild(), self.evaluator(state))
 
-    def bytes_needed(self) -> int:
-        """The states of an iteration, twice: as they were played, and packed."""
-        state = jax.eval_shape(self.game.init, jax.random.key(0))
-        size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-        return 2 * self.settings.games * self._turns * size
+    def bytes_needed(self, elsewhere: bool = False) -> Needs:
+        settings, size = self.settings, state_bytes(self.game)
+        children = 3 * self.game.max_moves * size if is_narrow(self.game) else 0
+        return {
+            smaller(value_net=settings.value_net): learner_bytes(self.net),
+            # The states as they were played, and packed, with what is known of them and their places.
+            fewer(games=settings.games): settings.games * (self._turns * (2 * size + 34) + children),
+            smaller(batch_size=settings.batch_size): settings.batch_size * self.net.bytes_per_row(),
+        }
 
     def iterate(
         self,

@@ -12,6 +12,7 @@ from beamzero.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer
 from beamzero.search.mcts import MCTS
+from beamzero.search.memory import total_bytes
 from beamzero.training.alphazero import AlphaZero
 from beamzero.training.report import Report
 from beamzero.training.searchplay import Credit
@@ -67,7 +68,7 @@ def test_where_it_plays_on_all_games_count():
     state, record = iterate(algorithm, first_state(algorithm))
     assert record["games"] > 8 and record["mean_turns"] == record["states"] / record["games"] <= 9
     assert record["remembered"] == record["states"] == int(state.window.size) >= 8 * 12
-    assert algorithm.bytes_needed() > make(window=1000).bytes_needed()
+    assert total_bytes(algorithm.bytes_needed()) > total_bytes(make(window=1000).bytes_needed())
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 from beamzero.games import make_game
+from beamzero.search.memory import total_bytes
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.config import list_recipes, make_settings, settle
 from beamzero.training.loop import train
@@ -55,6 +56,16 @@ def test_every_recipe_has_settings_and_nets_for_its_game(name):
     state = first_shapes(recipe.game, recipe.algorithm, nets)
     weights = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
     assert nets and weights and all(leaf.size for leaf in weights)
+
+
+@pytest.mark.parametrize("name", list_recipes())
+def test_every_recipe_fits_into_the_memory_of_the_machine_that_it_is_for(name):
+    """Those for a GPU are meant for eighty gigabytes; the others for a computer with eight, of which six are free."""
+    recipe = list_recipes()[name]
+    game = make_game(recipe.game)
+    made = ALGORITHMS[recipe.algorithm].algorithm(game, settle(make_settings(recipe, {}), game))
+    gigabytes = 80 if "GPU" in recipe.about or "H200" in recipe.about else 6
+    assert total_bytes(made.bytes_needed()) < gigabytes * 2**30
 
 
 @pytest.mark.slow
