@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 from typer.main import get_command
@@ -34,8 +34,10 @@ from beamzero.cli import (
     verify,
 )
 from beamzero.cli.common import err
-from beamzero.compiler import keep_compiled_code
+from beamzero.compiler import keep_compiled_code, missing_platform, plain_warning
 from beamzero.errors import BadInput, RunStopped
+from beamzero.games.faults import fault_of_user
+from beamzero.games.shapes import broken_by_user
 
 app = typer.Typer(
     help="Train, measure and play agents for two-player board games.",
@@ -70,6 +72,9 @@ for module in (
 _ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
+_LONGEST = 3000
+"""Characters of a message at most; of one about a name of many letters, the middle is left out."""
+
 _command = functools.cache(functools.partial(get_command, app))  # once: it takes longer than most wrong commands do
 
 
@@ -78,19 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a board must not fail on a terminal without its symbols
-    warnings.showwarning = lambda message, *_args, **_more: err.print(
-        f"beamzero: {message}", markup=False, soft_wrap=True
-    )
+    warnings.showwarning = _show_each_once()
     keep_compiled_code()
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = _command()(
-            args=list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False, prog_name="beamzero"
-        )
+        if any("\0" in word for word in words):
+            raise BadInput("a word of the command holds a NUL character, which no name has")
+        status = _command()(args=words, standalone_mode=False, prog_name="beamzero")
         return status if isinstance(status, int) else 0
-    except BadInput as error:
-        return _fail(str(error), 2)
-    except RunStopped as error:
-        return _fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:
@@ -98,17 +98,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
-            smaller = "search_batch, expand, sims, window, hash or net"
-            return _fail(f"not enough memory: use fewer games, or a smaller {smaller}", 1)
-        if isinstance(error, _ClickException):
-            message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
-            return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)
-        raise
+        if (told := _explain(error)) is None:
+            raise
+        return _fail(*told)
+
+
+def _show_each_once() -> Callable[..., None]:
+    """A function that prints a warning, unless it has printed the same one."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_args: object, **_more: object) -> None:
+        text = plain_warning(str(message))
+        if text is not None and text not in shown:
+            shown.add(text)
+            err.print(f"beamzero: {text}", markup=False, soft_wrap=True)
+
+    return show
+
+
+def _explain(error: Exception) -> tuple[str, int] | None:
+    """What went wrong, for the one who gave the command, and the exit status; None where it is a bug."""
+    if platforms := missing_platform(error):
+        return platforms, 2
+    if isinstance(error, BadInput):
+        return str(error), 2
+    if isinstance(error, RunStopped):
+        return str(error), 1
+    if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
+        smaller = "search_batch, expand, sims, window, hash or net"
+        return f"not enough memory: use fewer games, or a smaller {smaller}", 1
+    if isinstance(error, _ClickException):
+        message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
+        return f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2
+    if fault := fault_of_user(error):
+        return f"the game cannot go on: {fault}", 2
+    if broken := broken_by_user():
+        return broken, 2
+    return None
 
 
 def _fail(message: str, status: int) -> int:
-    err.print(
-        "beamzero: " + " ".join(message.split()), style="red" if err.is_terminal else None, markup=False, soft_wrap=True
-    )
+    text = " ".join(message.split())
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
     return status

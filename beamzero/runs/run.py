@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import TEMPORARY, reason, write_atomically, writing
+from beamzero.runs.files import TEMPORARY, read_file, reason, write_atomically, writing
 from beamzero.runs.metrics import FILE as METRICS
 from beamzero.runs.metrics import read_metrics
 
@@ -60,7 +60,7 @@ class Run:
         folder = Path(folder)
         path = folder / FILE
         try:
-            text = path.read_bytes()
+            text = read_file(path)
         except (FileNotFoundError, NotADirectoryError):
             problem = (
                 "it holds no run.json" if folder.is_dir() else "it is a file" if folder.exists() else "no such folder"
