@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import io
 import os
@@ -38,6 +40,7 @@ from beamzero.compiler import keep_compiled_code, missing_platform, plain_warnin
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games.faults import fault_of_user
 from beamzero.games.shapes import broken_by_user
+from beamzero.runs.files import out_of_space, reason
 
 app = typer.Typer(
     help="Train, measure and play agents for two-player board games.",
@@ -75,6 +78,9 @@ _ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__nam
 _LONGEST = 3000
 """Characters of a message at most; of one about a name of many letters, the middle is left out."""
 
+_OF_NAMES = {errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL}
+"""Errors of a name that nothing on a disk can have."""
+
 _command = functools.cache(functools.partial(get_command, app))  # once: it takes longer than most wrong commands do
 
 
@@ -83,6 +89,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a board must not fail on a terminal without its symbols
+    if sys.stdin is None:  # it was closed: nothing can be typed
+        sys.stdin = io.StringIO()
     warnings.showwarning = _show_each_once()
     keep_compiled_code()
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -90,17 +98,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if any("\0" in word for word in words):
             raise BadInput("a word of the command holds a NUL character, which no name has")
         status = _command()(args=words, standalone_mode=False, prog_name="beamzero")
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a full disk is noticed here, and not when Python ends
         return status if isinstance(status, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
     except BrokenPipeError:
-        # Whoever read our output has gone; python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # whoever read it has gone
         return 0
     except Exception as error:
         if (told := _explain(error)) is None:
             raise
         return _fail(*told)
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere; python would try to print it once more at its end, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_each_once() -> Callable[..., None]:
@@ -134,6 +149,20 @@ def _explain(error: Exception) -> tuple[str, int] | None:
         return f"the game cannot go on: {fault}", 2
     if broken := broken_by_user():
         return broken, 2
+    return _explain_os(error) if isinstance(error, OSError) else None
+
+
+def _explain_os(error: OSError) -> tuple[str, int] | None:
+    """The same of what the system refused, and no part of ours could say more about."""
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {reason(error)}", 2 if error.errno in _OF_NAMES else 1
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the folder in which this was started is not there any more", 1
+    if out_of_space(error) or error.errno == errno.EIO:
+        _drop_output()
+        return f"could not write what was to be printed: {reason(error)}", 1
     return None
 
 
@@ -141,5 +170,6 @@ def _fail(message: str, status: int) -> int:
     text = " ".join(message.split())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
-    err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
+    with contextlib.suppress(OSError):  # nobody can be told then
+        err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
     return status

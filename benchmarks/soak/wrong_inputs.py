@@ -2,6 +2,7 @@
 
     python benchmarks/soak/wrong_inputs.py --tries 300 --seed 0
     python benchmarks/soak/wrong_inputs.py --only 4711           # repeat the try of that seed, and show what it said
+    python benchmarks/soak/wrong_inputs.py --right               # the uses that are changed: all must be accepted
 
 A wrong input must get one line and status 2, and leave every file as it was: no traceback, no wait for a pipe that
 nobody writes to, nothing half written. Each try has a seed, which decides the command, what is changed in a short and
@@ -69,12 +70,12 @@ USES: dict[str, tuple[list[str], list[str]]] = {
     "score": ([_GAME, "random"], ["--positions", "4", "--plot", "new.png"]),
     "verify-agents": (["othello"], []),
     "climb": ([_GAME, "random"], ["--depth", "1"]),
-    "exhaust": ([_GAME, "lookahead:1"], ["--most", "50"]),
+    "exhaust": ([_GAME, "lookahead:1"], []),
     "exploit": (["kuhn_poker", "cfr:iterations=10"], ["--asked", "2"]),
     "fit-eval": (
         [_GAME],
         [
-            *("--games", "20", "--rounds", "1", "--depth", "1", "--trial-games", "2", "--battle-games", "0"),
+            *("--games", "20", "--rounds", "1", "--depth", "1", "--trial-games", "4", "--battle-games", "0"),
             *("--out", "new.weights.json", "--plot", "new.png"),
         ],
     ),
@@ -92,6 +93,8 @@ USES: dict[str, tuple[list[str], list[str]]] = {
     "bench": (["games"], ["--game", _GAME]),
 }
 """A short and right use of each command: its arguments and its options."""
+_LONG = {"compare", "reproduce", "verify-agents"}
+"""Commands that have much to do whatever one asks for: they are stopped sooner."""
 
 _ENDS = ("", ".png", ".safetensors", ".jsonl", ".txt", ".pgn", ".book", ".db", ".table", ".weights.json", ".py:Game")
 _PLACES = (
@@ -370,7 +373,8 @@ class Soak:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["beamzero.cli", "beamzero.web.app", __name__])
         train = ["train", _GAME, *USES["train"][1]]
-        ending = self._run(train, "", self.folder, lambda stdout: False, 600.0)
+        self.folder.joinpath("first").mkdir()
+        ending = self._run(train, "", self.folder / "first", lambda stdout: False, 600.0)
         if ending.status != 0:
             raise SystemExit(f"no run could be made to try things with: {ending.stderr}")
 
@@ -379,16 +383,17 @@ class Soak:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix="try-", ignore_cleanup_errors=True) as place:
             folder = Path(place)
             furnish(folder)
-            os.system(f"cp -r {shlex.quote(str(self.folder / 'new'))} {shlex.quote(str(folder / 'run'))}")
+            os.system(f"cp -r {shlex.quote(str(self.folder / 'first' / 'new'))} {shlex.quote(str(folder / 'run'))}")
             serves = trial.command == "serve"
-            return self._run(list(trial.words), trial.typed, folder, lambda said: serves and said > 0, _PATIENCE)
+            patience = _PATIENCE / 3 if trial.command in _LONG else _PATIENCE
+            return self._run(list(trial.words), trial.typed, folder, lambda said: serves and said > 0, patience)
 
     def _run(self, words: list[str], typed: str, folder: Path, is_done: Any, patience: float) -> Ending:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix="said-") as said:
             stdin, stdout, stderr = (Path(said) / name for name in ("stdin", "stdout", "stderr"))
             stdin.write_bytes(typed.encode(errors="surrogateescape"))
             stdout.touch()
-            before, began = _listing(folder) if patience == _PATIENCE else {}, time.monotonic()
+            before, began = _listing(folder), time.monotonic()
             cache = str(self.folder / "cache")
             process = self._context.Process(target=_command_process, args=(words, str(folder), said, cache))
             process.start()
@@ -401,7 +406,7 @@ class Soak:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.join()
                 status = 0 if is_done(stdout.stat().st_size) else None
-            after = _listing(folder) if patience == _PATIENCE else {}
+            after = _listing(folder)
             changed = tuple(name for name in before | after if before.get(name) != after.get(name))
             out, err = (path.read_text(errors="replace") if path.exists() else "" for path in (stdout, stderr))
             return Ending(status, out, err, time.monotonic() - began, changed)
@@ -483,6 +488,21 @@ def wrong_input_trials(
     return Count({name: dict(count) for name, count in sorted(verdicts.items())}, tuple(failures), tuple(stopped))
 
 
+def try_right_uses(commands: Sequence[str]) -> int:
+    """Run the right use of each command, and print how it ended; status 1 where one was not accepted."""
+    status = 0
+    with tempfile.TemporaryDirectory(prefix="wrong-inputs-", ignore_cleanup_errors=True) as folder:
+        soak = Soak(Path(folder))
+        for name in commands:
+            arguments, options = USES[name]
+            ending = soak.attempt(Trial(0, name, (name, *arguments, *options), "quit\n"))
+            print(f"{name:14} {ending.verdict()}, {ending.seconds:.1f} s", flush=True)
+            if ending.verdict() != "accepted":
+                status = 1
+                print("    " + "\n    ".join(_shortened(ending.stderr, whole=False)), flush=True)
+    return status
+
+
 def _shortened(stderr: str, whole: bool) -> list[str]:
     """What a command said; of a traceback, the places in our own files and the end."""
     lines = stderr.strip().splitlines()
@@ -501,13 +521,16 @@ def main() -> int:
     parser.add_argument("--command", action="append", choices=USES, help="may be repeated; by default all")
     parser.add_argument("--at-once", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no try after so long")
+    parser.add_argument("--right", action="store_true", help="try the right use of each command, unchanged")
     options = parser.parse_args()
+    if options.right:
+        return try_right_uses(options.command or tuple(USES))
     count = wrong_input_trials(
         random.Random(options.seed), options.tries, options.command or tuple(USES), options.at_once, options.only,
         60 * options.minutes,
     )  # fmt: skip
     for trial in count.stopped:
-        print(f"stopped after {_PATIENCE:.0f} s, seed {trial.seed}: {trial}")
+        print(f"stopped, seed {trial.seed}: {trial}")
     total: dict[str, int] = collections.Counter()
     for command, verdicts in count.verdicts.items():
         total.update(verdicts)

@@ -325,6 +325,38 @@ def test_every_command_explains_itself(capsys, command):
     assert "Usage: beamzero " + command in out and "--json" in out and err == ""
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full here")
+def test_a_result_that_cannot_be_printed_gets_one_line_and_status_1(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "beamzero", "recipes", "connect_four_quick"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(words, cwd=tmp_path, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr == "beamzero: could not write what was to be printed: No space left on device\n"
+
+
+def test_who_plays_with_a_closed_keyboard_has_left(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["play", "tic_tac_toe", "--agent", "human"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_that_is_gone_is_said_to_be(tmp_path, monkeypatch, capsys):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["perft", "mine.py:Game", "1"]) == 1
+    assert capsys.readouterr().err == "beamzero: the folder in which this was started is not there any more\n"
+
+
+@pytest.mark.parametrize("words", [["runs"], ["replay"], ["battle", "tic_tac_toe", "random"]], ids=" ".join)
+def test_a_name_that_no_file_can_have_gets_one_line(capsys, words):
+    assert main([*words[:-1], *words[-1:], f"{'probs:' * (len(words) > 1)}{'x' * 5000}"]) == 2
+    told = capsys.readouterr().err
+    assert told.endswith(": File name too long\n") and told.count("\n") == 1
+
+
 def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}  # a bare checkout, wherever one is
     shell = f"{sys.executable} -m beamzero recipes connect_four_quick | head -n 1"
