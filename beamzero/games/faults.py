@@ -18,9 +18,10 @@ def one_line(error: BaseException, files: Collection[str | None]) -> str:
     """An error in one line: its kind, the last place in one of `files` that it came through, and what may help."""
     places = _places(error, files)
     where = f", {Path(places[-1].filename).name} line {places[-1].lineno}" if places else ""
-    says = (str(error).strip() or "no more is said").splitlines()[0].rstrip(".")
-    hint = "; use jnp.where, & and | in place of if, and, or" if isinstance(error, jax.errors.JAXTypeError) else ""
-    return f"{type(error).__name__}{where}: {says}{hint}"
+    says = " ".join(str(error).split()) or "no more is said"
+    if isinstance(error, jax.errors.JAXTypeError):  # which says a page
+        says = f"{str(error).splitlines()[0].rstrip('.')}; use jnp.where, & and | in place of if, and, or"
+    return f"{type(error).__name__}{where}: {says}"
 
 
 def user_modules() -> Iterator[ModuleType]:

@@ -390,7 +390,7 @@ class Soak:
 
     def _run(self, words: list[str], typed: str, folder: Path, is_done: Any, patience: float) -> Ending:
         with tempfile.TemporaryDirectory(dir=self.folder, prefix="said-") as said:
-            stdin, stdout, stderr = (Path(said) / name for name in ("stdin", "stdout", "stderr"))
+            stdin, stdout, stderr, ended = (Path(said) / name for name in ("stdin", "stdout", "stderr", "status"))
             stdin.write_bytes(typed.encode(errors="surrogateescape"))
             stdout.touch()
             before, began = _listing(folder), time.monotonic()
@@ -399,7 +399,7 @@ class Soak:
             process.start()
             while process.is_alive() and time.monotonic() < began + patience and not is_done(stdout.stat().st_size):
                 process.join(0.05)
-            status = process.exitcode
+            status = int(ended.read_text()) if ended.exists() else process.exitcode
             if process.is_alive():
                 assert process.pid is not None
                 with contextlib.suppress(OSError):
@@ -433,6 +433,7 @@ def _command_process(words: list[str], folder: str, said: str, cache: str) -> No
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
+        Path(said, "status").write_text(str(status))  # which the server of forks loses at times
         os._exit(status)
 
 

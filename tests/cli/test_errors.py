@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import shutil
@@ -12,8 +13,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
-from beamzero.cli import main
+from beamzero.cli import app, main
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from tests.training.toy import GAME, NET, ROOT, tree_hash
@@ -365,3 +367,16 @@ def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tm
     assert listed.stdout.startswith("connect_four_quick: ") and listed.stdout.count("\n") == 1
     assert (listed.returncode, listed.stderr) == (0, "")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_walk_over_wrong_inputs_knows_every_command():
+    path = ROOT / "benchmarks" / "soak" / "wrong_inputs.py"
+    spec = importlib.util.spec_from_file_location("wrong_inputs", path)
+    walk = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(walk)
+        assert walk.USES.keys() == get_group(app).commands.keys()
+        drawn = [walk.draw_trial(seed) for seed in range(200)]
+        assert drawn == [walk.draw_trial(seed) for seed in range(200)] and len({one.words for one in drawn}) > 100
+    finally:
+        del sys.modules[spec.name]
