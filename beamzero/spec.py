@@ -95,4 +95,10 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return BadInput(f"unknown {kind} {name!r}{hint} (there are: {', '.join(known)})")
+    return BadInput(f"unknown {kind} {name!r}{hint} ({list_of(known)})")
+
+
+def list_of(known: Iterable[str]) -> str:
+    """What there is, as errors say it: ``there are: a, b``, or ``there are none``."""
+    names = ", ".join(known)
+    return f"there are: {names}" if names else "there are none"

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from beamzero.errors import BadInput
+from beamzero.runs.files import check_writable
+
 # Okabe and Ito's colours, which stay apart for colour-blind eyes.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B6B6B"
 LOSS_STYLES = [(BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), (PURPLE, ":")]
@@ -22,6 +25,11 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def plain(text: str) -> str:
+    """A text for pictures as it is written: dollars in it begin no formula."""
+    return text.replace("$", r"\$")
+
+
 @contextlib.contextmanager
 def new_figure(title: str, size: tuple[float, float], dpi: int = 150) -> Iterator[Any]:
     """An empty picture of `size` inches in our style, which holds as long as the context does."""
@@ -32,7 +40,7 @@ def new_figure(title: str, size: tuple[float, float], dpi: int = 150) -> Iterato
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=size, dpi=dpi, layout="constrained")
         FigureCanvasAgg(figure)
-        figure.suptitle(title, x=0.01, horizontalalignment="left", fontweight="bold", wrap=True, parse_math=False)
+        figure.suptitle(plain(title), x=0.01, horizontalalignment="left", fontweight="bold", wrap=True)
         yield figure
 
 
@@ -199,6 +207,13 @@ def _legend_above(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(labels), fontsize=9)
+
+
+def check_picture_path(path: Path) -> None:
+    """BadInput where no picture could be written, so that it is known before the work begins. All of ours are PNG."""
+    check_writable(path, "a picture is")
+    if path.suffix.lower() != ".png":
+        raise BadInput(f"a picture's file must end in .png, but {path.name!r} does not")
 
 
 def write_png(figure: Any, path: Path) -> None:

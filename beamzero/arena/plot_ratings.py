@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beamzero.arena.plot import GREY, LOSS_STYLES, draw_anchors, new_figure, write_png
+from beamzero.arena.plot import GREY, LOSS_STYLES, draw_anchors, new_figure, plain, write_png
 from beamzero.arena.rating import Rating
 
 
@@ -48,7 +48,7 @@ def draw_curves(
             known = {step: rating for step, rating in sorted(ratings.items()) if rating.elo is not None}
             steps = list(known)
             low, elo, high = ([getattr(rating, part) for rating in known.values()] for part in ("low", "elo", "high"))
-            axes.plot(steps, elo, color=colour, marker="o", markersize=3.5, label=name.replace("$", r"\$"))
+            axes.plot(steps, elo, color=colour, marker="o", markersize=3.5, label=plain(name))
             axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("iterations")

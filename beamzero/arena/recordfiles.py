@@ -11,7 +11,7 @@ from beamzero.arena.records import GameRecord, has_notation
 from beamzero.arena.transcripts import read_transcripts, write_transcript
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.runs.files import check_writable, taking_turns, write_atomically, writing
+from beamzero.runs.files import check_writable, read_file, taking_turns, write_atomically, writing
 
 FORMATS = {
     ".pgn": "the games of chess and chess6x6",
@@ -82,7 +82,7 @@ def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
 
 def _text(path: Path) -> str:
     """The content of a file. PGN is Latin-1 by its standard, and UTF-8 by habit."""
-    content = path.read_bytes()
+    content = read_file(path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

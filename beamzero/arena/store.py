@@ -20,7 +20,7 @@ import numpy as np
 
 from beamzero.arena.battle import Battle
 from beamzero.errors import BadInput
-from beamzero.runs.files import writing
+from beamzero.runs.files import check_writable, writing
 
 _APPLICATION = 0x62306172
 """In the head of the file, so that no other database is taken for one of ours."""
@@ -70,11 +70,22 @@ class Store:
         self.path, self.make_folder = Path(path), make_folder
         if self.path.is_dir():
             raise BadInput(f"{self.path} is a folder, but results are kept in one file")
+        if self.path.exists() and not self.path.is_file():
+            raise BadInput(f"{self.path} is no ordinary file, but results are kept in one")
         if not self.path.parent.is_dir() and not make_folder:
             raise BadInput(f"there is no folder {self.path.parent} to keep {self.path.name} in")
         if self.path.exists():
             with self._open() as database:
                 self._check(database)
+
+    def check_writable(self) -> None:
+        """BadInput where nothing could be added, so that it is known before games are played."""
+        folder = next(one for one in self.path.absolute().parents if one.exists())
+        check_writable(folder / self.path.name, "results are")
+        if self.path.exists():
+            with self._open() as database:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("ROLLBACK")
 
     def add(self, battle: Battle, fingerprints: tuple[str, str], asked_plies: int, seed: int) -> None:
         """Keep what came of a battle, whole or not at all."""

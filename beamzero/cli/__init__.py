@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import functools
 import io
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 from typer.main import get_command
@@ -34,9 +36,12 @@ from beamzero.cli import (
     verify,
 )
 from beamzero.cli.common import err
-from beamzero.compiler import keep_compiled_code
+from beamzero.compiler import keep_compiled_code, missing_platform, plain_warning
 from beamzero.errors import BadInput, RunStopped
+from beamzero.games.faults import fault_of_user
+from beamzero.games.shapes import broken_by_user
 from beamzero.leaving import INTERRUPTED
+from beamzero.runs.files import out_of_space, reason
 
 app = typer.Typer(
     help="Train, measure and play agents for two-player board games.",
@@ -71,6 +76,12 @@ for module in (
 _ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
+_LONGEST = 3000
+"""Characters of a message at most; of one about a name of many letters, the middle is left out."""
+
+_OF_NAMES = {errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL}
+"""Errors of a name that nothing on a disk can have."""
+
 _command = functools.cache(functools.partial(get_command, app))  # once: it takes longer than most wrong commands do
 
 
@@ -79,31 +90,81 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a board must not fail on a terminal without its symbols
-    warnings.showwarning = lambda message, *_args, **_more: err.print(
-        f"beamzero: {message}", markup=False, soft_wrap=True
-    )
+    if sys.stdin is None:  # it was closed: nothing can be typed
+        sys.stdin = io.StringIO()
+    warnings.showwarning = _show_each_once()
     keep_compiled_code()
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = _run(list(sys.argv[1:] if arguments is None else arguments))
+        if any("\0" in word for word in words):
+            raise BadInput("a word of the command holds a NUL character, which no name has")
+        status = _run(words)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a full disk is noticed here, and not when Python ends
         return status if isinstance(status, int) else 0
-    except BadInput as error:
-        return _fail(str(error), 2)
-    except RunStopped as error:
-        return _fail(str(error), 1)
     except (KeyboardInterrupt, EOFError, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our output has gone; python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # whoever read it has gone
         return 0
     except Exception as error:
-        if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
-            smaller = "search_batch, expand, sims, window, hash or net"
-            return _fail(f"not enough memory: use fewer games, or a smaller {smaller}", 1)
-        if isinstance(error, _ClickException):
-            message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
-            return _fail(f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2)
-        raise
+        if (told := _explain(error)) is None:
+            raise
+        return _fail(*told)
+
+
+def _drop_output() -> None:
+    """Send what is still to be printed nowhere; python would try to print it once more at its end, and complain."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _show_each_once() -> Callable[..., None]:
+    """A function that prints a warning, unless it has printed the same one."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_args: object, **_more: object) -> None:
+        text = plain_warning(str(message))
+        if text is not None and text not in shown:
+            shown.add(text)
+            err.print(f"beamzero: {text}", markup=False, soft_wrap=True)
+
+    return show
+
+
+def _explain(error: Exception) -> tuple[str, int] | None:
+    """What went wrong, for the one who gave the command, and the exit status; None where it is a bug."""
+    if platforms := missing_platform(error):
+        return platforms, 2
+    if isinstance(error, BadInput):
+        return str(error), 2
+    if isinstance(error, RunStopped):
+        return str(error), 1
+    if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
+        smaller = "search_batch, expand, sims, window, hash or net"
+        return f"not enough memory: use fewer games, or a smaller {smaller}", 1
+    if isinstance(error, _ClickException):
+        message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
+        return f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2
+    if fault := fault_of_user(error):
+        return f"the game cannot go on: {fault}", 2
+    if broken := broken_by_user():
+        return broken, 2
+    return _explain_os(error) if isinstance(error, OSError) else None
+
+
+def _explain_os(error: OSError) -> tuple[str, int] | None:
+    """The same of what the system refused, and no part of ours could say more about."""
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {reason(error)}", 2 if error.errno in _OF_NAMES else 1
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the folder in which this was started is not there any more", 1
+    if out_of_space(error) or error.errno == errno.EIO:
+        _drop_output()
+        return f"could not write what was to be printed: {reason(error)}", 1
+    return None
 
 
 def _run(words: list[str]) -> object:
@@ -117,7 +178,9 @@ def _run(words: list[str]) -> object:
 
 
 def _fail(message: str, status: int) -> int:
-    err.print(
-        "beamzero: " + " ".join(message.split()), style="red" if err.is_terminal else None, markup=False, soft_wrap=True
-    )
+    text = " ".join(message.split())
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    with contextlib.suppress(OSError):  # nobody can be told then
+        err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
     return status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+from rich.text import Text
 
 from beamzero.cli.board import draw_board, in_colour, side_text
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
@@ -31,7 +32,7 @@ def analyse_command(
     with err.status("thinking (the first time, compiling takes a while)") as status:
 
         def tell(step: Step) -> None:
-            status.update(f"depth {step.depth}  {step.value:+z.2f}  {' '.join(step.line[:8])}")
+            status.update(Text(f"depth {step.depth}  {step.value:+z.2f}  {' '.join(step.line[:8])}"))
 
         analysis = analyse(rules, player, state, jax.random.key(seed), tell)
     if json:

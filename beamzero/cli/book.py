@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from beamzero.cli.common import AsJson, GameName, Moves, Seed, out, print_json, progress_bar
 from beamzero.cli.position import play_moves, split_moves
@@ -153,5 +154,7 @@ def _show_position(game: Game, path: Path, moves: str, json: bool) -> None:
     if found["move"] is None:
         out.print(f"{where} the book has no move")
     else:
-        out.print(f"{where} the book plays [bold]{found['move']}[/bold] (value {found['value']:+z.2f})")
+        out.print(
+            Text.assemble(f"{where} the book plays ", (found["move"], "bold"), f" (value {found['value']:+z.2f})")
+        )
     return None

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from beamzero.arena.climb import DEPTH, climb, ladder
 from beamzero.arena.exhaust import exhaust
@@ -45,7 +46,7 @@ def climb_command(
     for rung, opponent in enumerate(found.opponents):
         table.add_row(opponent, f"{found.scores[rung]:g}" if rung < len(found.scores) else "-")
     out.print(table)
-    out.print(f"\n{agent} has [bold]{found.total:g}[/bold] of {2 * depth} points", soft_wrap=True)
+    out.print(Text.assemble(f"\n{agent} has ", (f"{found.total:g}", "bold"), f" of {2 * depth} points"), soft_wrap=True)
     return None
 
 
@@ -85,5 +86,5 @@ def exhaust_command(
         if found.lost_line is not None:
             out.print(f"it loses, moving {name}: {' '.join(found.lost_line)}", markup=False, soft_wrap=True)
     if not loses:
-        out.print("\nit [bold]never loses[/bold], whatever the other side plays")
+        out.print(Text.assemble("\nit ", ("never loses", "bold"), ", whatever the other side plays"))
     return int(loses)

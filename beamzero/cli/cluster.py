@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -91,6 +92,6 @@ def training_on(cluster: str | None, workers: int | None, gpus: float) -> Iterat
 
 def lasting(folder: Path) -> Path:
     """A folder for results, unless it is among the copied files of a job: Ray removes these some time after it."""
-    if "working_dir_files" in folder.resolve().parts:
+    if "working_dir_files" in Path(os.path.realpath(folder)).parts:
         raise BadInput(f"{folder} is among the files that Ray copied for this job, and goes with them: name another")
     return folder

@@ -17,15 +17,20 @@ from beamzero.spec import quote
 
 
 class _Console(Console):
+    """Prints text as it is: what a user calls a thing is no markup, and ``:fire:`` in it no emoji."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
     def on_broken_pipe(self) -> None:
         """Let `main` decide what it means that nobody reads on; rich would end the process with status 1."""
         raise BrokenPipeError
 
 
-out = _Console(highlight=False)
+out = _Console()
 """Results."""
 
-err = _Console(stderr=True, highlight=False)
+err = _Console(stderr=True)
 """Messages and progress."""
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game, such as connect_four or connect_four:rows=7.")]
@@ -58,7 +63,7 @@ def print_json(result: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
     """A progress bar on stderr; the function it gives takes what is being done, how much is done, and of how much."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(title, total=None)
 

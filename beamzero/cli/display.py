@@ -29,7 +29,7 @@ class TrainingDisplay(Report):
     def __init__(self) -> None:
         self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
         self._bars = Progress(
-            TextColumn("{task.description:<28}"),
+            TextColumn("{task.description:<28}", markup=False),
             BarColumn(bar_width=36),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

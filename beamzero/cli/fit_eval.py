@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 import shlex
 import sys
@@ -19,6 +20,7 @@ from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.calibration import Bin, bin_of, calibrate, draw_calibration, grows
+from beamzero.arena.plot import check_picture_path
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json, show_battle
 from beamzero.errors import BadInput
@@ -70,10 +72,11 @@ def fit_eval_command(
     rules = make_game(game)
     plan = Plan(games=games, rounds=rounds, depth=depth, noise=noise, trial_games=trial_games)
     path = path or Path(re.sub(r"[^\w.=+-]", "-", game) + ".weights.json")
-    for file in filter(None, (path, plot)):
-        check_weights_path(file)
-    if plot is not None and plot.resolve() == path.resolve():
-        raise BadInput(f"weights and plot cannot both be {path}")
+    check_weights_path(path)
+    if plot is not None:
+        if os.path.realpath(plot) == os.path.realpath(path):
+            raise BadInput(f"weights and plot cannot both be {path}")
+        check_picture_path(plot)
     by_hand = f"alphabeta:depth={battle_depth}"
     if battle_games:
         player = make_player(by_hand, rules)
@@ -194,7 +197,7 @@ def _show(result: _Result) -> None:
         out.print()
         show_battle(result.battle)
     if said := verdict(result.battle, result.learned.is_new):
-        out.print(f"\n[bold]{said}[/bold]")
+        out.print(f"\n{said}", style="bold")
     agent = f"alphabeta:depth=6,weights={quote(str(result.path))}"
     out.print(f"\nsaved in {result.path} after {result.seconds:.0f} s", soft_wrap=True, markup=False)
     out.print(f"play with them: {agent}", style="dim", soft_wrap=True, markup=False)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from beamzero.cli.common import AsJson, out, print_json
 from beamzero.errors import BadInput
@@ -71,7 +72,6 @@ def agents(json: AsJson = False) -> None:
         "cfr:iterations=N": "a small game of hidden cards such as leduc_poker, solved by N iterations of CFR+",
         "probs:PATH,level=L": "a trained agent at a level: beginner, easy, medium, hard or full; so alphazero and td",
         "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
-        "human": "you, in beamzero play",
     }
     shipped = {name: load_agent(path)[1] for name, path in shipped_agents().items()}
     if json:
@@ -84,6 +84,7 @@ def agents(json: AsJson = False) -> None:
     for name, info in shipped.items():
         table.add_row(f"{info['algorithm']}:{name}", f"shipped; plays {info['game']}")
     out.print(table)
+    out.print("\nin beamzero play you can also name human, for a second person", style="dim")
 
 
 def recipes(
@@ -117,12 +118,12 @@ def _show_recipe(name: str, json: bool) -> None:
         values = {key: value for key, value, _, _ in rows}
         return print_json({"recipe": name, "game": recipe.game, "algorithm": recipe.algorithm, "settings": values})
     title = ALGORITHMS[recipe.algorithm].algorithm.title
-    out.print(f"[bold]{recipe.name}[/bold]: {recipe.about} (game {recipe.game}, by {title})\n")
+    out.print(Text.assemble((recipe.name, "bold"), f": {recipe.about} (game {recipe.game}, by {title})\n"))
     table = Table(box=None, header_style="bold")
     for title in ("setting", "value", "meaning"):
         table.add_column(title)
     for key, value, default, doc in rows:
-        table.add_row(key, f"[bold]{value}[/bold]" if value != default else str(value), doc)
+        table.add_row(key, Text(str(value), "bold" if value != default else ""), doc)
     out.print(table)
     return None
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import jax
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import MOST_GAMES
@@ -129,7 +129,7 @@ def _points(played: Battle) -> dict[str, Any]:
 
 def show_battle(played: Battle) -> None:
     table = Table(box=None, header_style="bold")
-    agent, opponent = (escape(name) for name in played.agents)
+    agent, opponent = played.agents
     table.add_column(agent)
     for title in ("wins", "draws", "losses", "score"):
         table.add_column(title, justify="right")
@@ -139,12 +139,12 @@ def show_battle(played: Battle) -> None:
         table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
     out.print(table)
     low, high = played.interval
-    out.print(
-        f"\n{agent} scores [bold]{played.score:.3f}[/bold] against {opponent}, 95% interval {low:.3f} to {high:.3f}"
-    )
+    against = f" against {opponent}, 95% interval {low:.3f} to {high:.3f}"
+    out.print(Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against))
     if won := _points(played):
         mean, (low, high) = won["points"], won["points_interval"]
-        out.print(f"and wins [bold]{mean:+.3f}[/bold] {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}")
+        a_game = f" {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
+        out.print(Text.assemble("and wins ", (f"{mean:+.3f}", "bold"), a_game))
     plies = f"openings of {played.random_plies} random plies" if played.random_plies else "first positions"
     out.print(
         f"{played.games} games of {played.game} from {played.openings} different {plies},"

@@ -103,7 +103,7 @@ def play_command(
     name, why = (agent, "") if agent is not None else default_agent(rules, level)
     if agent is not None and level is not None:
         name = f"{agent},level={level}"
-    player = None if name == HUMAN else make_player(name, rules)
+    player = None if name == HUMAN else make_player(name, rules, others=[HUMAN])
     console = err if json else out
     # Moves mean something from a first roll or deal that is known: that of analyse, unless a seed draws another.
     first = first_state(rules, position) if moves and seed is None else None

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import score_interval
+from beamzero.arena.plot import check_picture_path
 from beamzero.arena.plot_ratings import draw_curves, draw_ratings
 from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
@@ -27,7 +28,7 @@ from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
-from beamzero.runs.files import check_writable, writing
+from beamzero.runs.files import writing
 
 STORE = Path("runs/results.db")
 ANCHOR = "random"
@@ -96,11 +97,13 @@ def rate_command(
     if len(names) < 2:
         raise BadInput("name at least one agent besides random")
     if plot is not None:
-        check_writable(plot, "a picture is")
+        check_picture_path(plot)
     players = [make_player(name, rules) for name in names]
     if games:
         check_games(rules, players, games, searched_elsewhere=cluster is not None)
     results = None if no_store else Store(store, make_folder=store == STORE)
+    if results is not None and games:
+        results.check_writable()
     with playing_on(cluster, workers, worker_gpus, rules) as play:
         tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR, play)
         if sprt is not None:
@@ -181,7 +184,7 @@ def _show(tournament: Tournament, ratings: list[Rating]) -> None:
         table.add_column(title, justify="left" if left else "right", no_wrap=not left, overflow="fold")
     for place, rating in enumerate(ratings, 1):
         cells = (elo_text(rating._asdict()), f"{rating.score:.3f}", str(rating.games))
-        table.add_row(str(place), escape(rating.agent), *cells)
+        table.add_row(str(place), rating.agent, *cells)
     out.print(table)
     if any(rating.elo is None for rating in ratings):
         err.print("an agent that never lost or never won a point has a bound and no number", style="dim")
@@ -196,7 +199,7 @@ def _crosstable(tournament: Tournament, order: list[int]) -> Table:
     games, points = tournament.crosstable()
     for place, number in enumerate(order, 1):
         met = [f"{points[number, other] / games[number, other]:.2f}" if games[number, other] else "" for other in order]
-        table.add_row(f"[bold]{place}[/bold]", *met)
+        table.add_row(Text(str(place), "bold"), *met)
     return table
 
 

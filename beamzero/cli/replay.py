@@ -7,10 +7,10 @@ from typing import Annotated
 
 import jax
 import typer
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from beamzero.arena.plot import check_picture_path
 from beamzero.arena.plot_game import draw_review
 from beamzero.arena.recordfiles import FORMATS, read_records
 from beamzero.arena.records import Followed, GameRecord, follow, result_text
@@ -22,7 +22,7 @@ from beamzero.cli.values import draw_bar, draw_move
 from beamzero.errors import BadInput
 from beamzero.games import OPEN, make_game
 from beamzero.players import make_player
-from beamzero.runs.files import check_writable, writing
+from beamzero.runs.files import writing
 
 _STEPS = "Enter goes on, b back, a number there, q leaves"
 
@@ -49,7 +49,7 @@ def replay_command(
     if plot is not None and agent is None:
         raise BadInput("--plot needs --agent as well: someone has to say who is ahead")
     if plot is not None:
-        check_writable(plot, "a picture is")
+        check_picture_path(plot)
     if number is None and len(records) > 1:
         if agent is not None or step:
             raise BadInput(f"{file} holds {len(records)} games: give --number as well")
@@ -90,8 +90,7 @@ def _list(records: list[GameRecord], json: bool) -> None:
     for title in ("number", "game", "first", "second", "result", "moves"):
         table.add_column(title, justify="right" if title in ("number", "moves") else "left")
     for number, record in enumerate(records, 1):
-        names = [escape(text) for text in (record.game, *record.players)]
-        table.add_row(str(number), *names, result_text(record.result), str(len(record.moves)))
+        table.add_row(str(number), record.game, *record.players, result_text(record.result), str(len(record.moves)))
     out.print(table)
     out.print(f"\n{len(records)} games; --number shows one of them", style="dim")
     return None

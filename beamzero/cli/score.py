@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
+from beamzero.arena.plot import check_picture_path
 from beamzero.arena.plot_scores import draw_scores
 from beamzero.arena.score import Scored, Share, rows_at_once, score
 from beamzero.arena.truth import Truth, load_truth
@@ -17,7 +17,7 @@ from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, pr
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.player import check_player
-from beamzero.runs.files import check_writable, writing
+from beamzero.runs.files import writing
 
 
 def register(app: typer.Typer) -> None:
@@ -43,7 +43,7 @@ def score_command(
     """
     rules = make_game(game)
     if plot is not None:
-        check_writable(plot, "a picture is")
+        check_picture_path(plot)
     players = [make_player(name, rules) for name in agents]
     for player in players:
         check_player(player, rows_at_once(player, positions))
@@ -94,7 +94,7 @@ def _show(truth: Truth, scores: list[Scored]) -> None:
     for found in scores:
         shares = [_percent(share.rate) for share in (*found.classes.values(), found.all)]
         low, high = found.all.interval
-        table.add_row(escape(found.agent), *shares, f"{_percent(low)} to {_percent(high)}", f"{found.milliseconds:.3g}")
+        table.add_row(found.agent, *shares, f"{_percent(low)} to {_percent(high)}", f"{found.milliseconds:.3g}")
     out.print(table)
     what = "mates" if truth.puzzles else "solved positions"
     sizes = {share.positions for share in scores[0].classes.values()}

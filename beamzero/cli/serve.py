@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated
 
+import jax
 import typer
 
 from beamzero.cli.common import AsJson, err, out, print_json
@@ -81,6 +82,7 @@ def serve(
     offers = Offers(names, _agents(agent or [], names), runs)
     for name in names:
         offers.agents_of(name)
+    jax.devices()  # where JAX cannot be used, that is found before anything is written
     file = _file(keep)
     listening = _listen(host, port)
     with contextlib.ExitStack() as undo:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
 from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json, split_setting
@@ -139,9 +140,8 @@ def _show(outcome: Outcome) -> None:
     out.print(f"\n{state} after {outcome.iterations} iterations, {outcome.seconds:.0f} s of training in all")
     if outcome.rating:
         anchor = next(iter(outcome.rating["scores"]))
-        out.print(
-            f"Elo [bold]{elo_text(outcome.rating)}[/bold] ({anchor} is 1000), {_how_rated(outcome.algorithm.settings)}"
-        )
+        how = f" ({anchor} is 1000), {_how_rated(outcome.algorithm.settings)}"
+        out.print(Text.assemble("Elo ", (elo_text(outcome.rating), "bold"), how))
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():

@@ -58,7 +58,7 @@ def verify_agents(
             }
         )  # fmt: skip
     elif broken:
-        out.print(f"[red]{broken} of {len(rows)} claims do not hold[/red]")
+        out.print(f"{broken} of {len(rows)} claims do not hold", style="red")
     else:
         out.print(f"all {len(rows)} claims hold")
     return 1 if broken else 0

@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.metadata
 import importlib.util
 import inspect
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from beamzero.games.bridge import Bridge
 from beamzero.games.checkers import Checkers
 from beamzero.games.chess import Chess, Chess6x6
 from beamzero.games.connect_four import ConnectFour
+from beamzero.games.faults import USER_MODULE, one_line
 from beamzero.games.game import CHANCE, OPEN, Game, State
 from beamzero.games.kalah import Kalah
 from beamzero.games.othello import Othello
@@ -64,7 +66,7 @@ def make_game(name: str, **options: Any) -> Game:
     except BadInput:
         raise
     except Exception as error:
-        raise BadInput(f"{name!r} cannot be played: {_one_line(error)}") from error
+        raise BadInput(f"{name!r} cannot be played: {_one_line(error, inspect.getsourcefile(kind))}") from error
 
 
 def make_stored_game(text: str, given: Game | None = None, option: str = "--game") -> Game:
@@ -91,7 +93,7 @@ def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
     if head.endswith(".py"):
         if len(arguments) != 1:
             raise BadInput(f"name the class in {head!r} as {head}:ClassName")
-        kind = _load_class(Path(head).resolve(), arguments[0])
+        kind = _load_class(Path(os.path.realpath(head)), arguments[0])
     elif head == "pgx":
         if len(arguments) != 1:
             raise BadInput(f"name a game of pgx as pgx:NAME (there are: {', '.join(PGX_GAMES)})")
@@ -116,15 +118,15 @@ def _load_class(path: Path, name: str) -> type[Game]:
     """The class `name` of a Python file; the same object each time, so that equal games stay equal."""
     if not path.is_file():
         raise BadInput(f"no file {path.name!r} to read a game from")
-    module_name = f"beamzero_user_{path.stem}"
+    module_name = f"{USER_MODULE}{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path, loader=_Unwritten(module_name, str(path)))
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise BadInput(f"{path.name} cannot be loaded: {_one_line(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise BadInput(f"{path.name} cannot be loaded: {_one_line(error, str(path))}") from error
     found = [key for key, value in vars(module).items() if _is_game(value) and value is not Game]
     if name not in found:
         raise unknown(f"game class in {path.name}", name, found)
@@ -162,5 +164,5 @@ def _checked(kind: Any, name: str) -> type[Game]:
     return kind
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def _one_line(error: BaseException, file: str | None = None) -> str:
+    return one_line(error, (file,))

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
-import traceback
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.tree_util import keystr, tree_leaves_with_path
 
+from beamzero.games import faults
 from beamzero.games.game import Game
+
+
+def broken_by_user() -> str | None:
+    """The first thing that is wrong with a game of a user's file that was loaded; None where they seem right."""
+    for kind in (kind for module in faults.user_modules() for kind in vars(module).values()):
+        if inspect.isclass(kind) and issubclass(kind, Game) and kind.source is not None:
+            with contextlib.suppress(Exception):  # of a game that cannot be made without parameters
+                game = kind()
+                for fault in list(wrong_sizes(game)) or list(wrong_types(game)):
+                    return f"{kind.source} breaks a law of games: {fault} (beamzero check lists all that is broken)"
+    return None
 
 
 def wrong_sizes(game: Game) -> Iterator[str]:
@@ -98,8 +109,4 @@ def _type(dtype: Any, shape: tuple[int, ...]) -> str:
 def one_line(game: Game, error: Exception) -> str:
     """An error in one line: what it says, where in the game's own file, and what may help."""
     files = {inspect.getsourcefile(kind) for kind in type(game).__mro__ if kind not in (*Game.__mro__, object)}
-    places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    where = f", {Path(places[-1].filename).name} line {places[-1].lineno}" if places else ""
-    says = (str(error).strip() or "no more is said").splitlines()[0].rstrip(".")
-    hint = "; use jnp.where, & and | in place of if, and, or" if isinstance(error, jax.errors.JAXTypeError) else ""
-    return f"{type(error).__name__}{where}: {says}{hint}"
+    return faults.one_line(error, files)

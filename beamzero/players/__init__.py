@@ -32,7 +32,7 @@ Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
@@ -57,14 +57,17 @@ from beamzero.spec import Spec, convert, parse, unknown
 __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
 
 
-def make_player(name: str, game: Game) -> Player:
-    """The player that `name` names, for one game."""
+def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
+    """The player that `name` names, for one game.
+
+    `others` are names that the caller takes besides and looks at first: an error lists them too.
+    """
     spec = parse(name)
     head = spec.head
     if head in _STEPS:
         spec = Spec("lookahead", (*spec.arguments, _STEPS[head]), spec.options)
     if spec.head not in AGENTS:
-        raise unknown("agent", spec.head, [*AGENTS, *_STEPS])
+        raise unknown("agent", spec.head, [*AGENTS, *_STEPS, *others])
     if game.hidden and _sees_everything(spec):
         raise BadInput(f"{name} would see what {game.name} hides (these do not: {', '.join(_FAIR)}, one look at a net)")
     if game.num_chance and spec.head not in _WITH_DICE:

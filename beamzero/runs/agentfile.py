@@ -18,7 +18,7 @@ import safetensors
 import safetensors.numpy
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import reason, write_atomically, writing
+from beamzero.runs.files import check_writable, read_file, reason, write_atomically, writing
 
 FORMAT = "beamzero-agent-1"
 SUFFIX = ".safetensors"
@@ -45,10 +45,7 @@ def save_agent(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray], 
     path = Path(path)
     if path.suffix != SUFFIX:
         raise BadInput(f"an agent's file must end in {SUFFIX}, but {path.name!r} does not")
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder, but an agent is one file")
-    if not path.parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
+    check_writable(path, "an agent is")
     text = _canonical(info)
     metadata = {"format": FORMAT, "info": text, "sha256": _digest(tensors, text)}
     arrays = {name: _little_endian(tensor) for name, tensor in tensors.items()}
@@ -60,7 +57,7 @@ def load_agent(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dic
     """The tensors and the info of an agent, as they were given to `save_agent`, or BadInput."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"there is no agent file {path}") from None
     except OSError as error:

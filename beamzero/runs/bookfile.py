@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable, reason, write_atomically, writing
+from beamzero.runs.files import check_writable, read_file, reason, write_atomically, writing
 
 FORMAT = "beamzero-book-1"
 
@@ -65,7 +65,7 @@ def load_book(path: str | os.PathLike[str]) -> Book:
     """The book as it was given to `save_book`, or BadInput."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"there is no opening book {path}") from None
     except IsADirectoryError:

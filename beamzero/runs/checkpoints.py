@@ -37,6 +37,7 @@ from beamzero.runs.files import (
 )
 from beamzero.runs.seal import seal, unseal
 from beamzero.runs.trees import check_fit, describe, named_leaves, read_tree, write_tree
+from beamzero.spec import list_of
 
 FORMAT = "beamzero-checkpoint-1"
 MANIFEST = "manifest.json"
@@ -111,8 +112,7 @@ class Checkpoints:
         """
         candidates = [found for found in reversed(self._found()) if step in (None, found.step)]
         if step is not None and not candidates:
-            there = ", ".join(map(str, self.steps())) or "none"
-            raise BadInput(f"there is no checkpoint {step} in {self.folder} (there are: {there})")
+            raise BadInput(f"there is no checkpoint {step} in {self.folder} ({list_of(map(str, self.steps()))})")
         for found in candidates:
             damage = _damage(found)
             if not damage:

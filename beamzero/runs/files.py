@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,6 +109,20 @@ def _sync_file(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """The content of an ordinary file; OSError for a folder, and for a pipe or a device, which may never end."""
+    with open(path, "rb", opener=open_ordinary) as file:
+        return file.read()
+
+
+def open_ordinary(path: str, flags: int) -> int:
+    """Open a file as `open` wants its opener to; OSError for a pipe or a device."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "it is no ordinary file", path)
+    return os.open(path, flags)
+
+
 def sha256(path: str | os.PathLike[str]) -> str:
     """The SHA-256 of a file's content, in hex."""
     with open(path, "rb") as file:
@@ -149,10 +164,13 @@ def writing(what: str, otherwise: type[Exception] = RunStopped) -> Iterator[None
 def check_writable(path: Path, what: str) -> None:
     """BadInput where no file can be written, so that it is known before the work begins.
 
-    `what` is to be written, as in "a book is".
+    `what` is to be written, as in "a book is". A pipe or a device is not written to either: `write_atomically` would
+    put a file in its place.
     """
     if path.is_dir():
         raise BadInput(f"{path} is a folder, but {what} one file")
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path} is no ordinary file, but {what} one")
     if not path.parent.is_dir():
         raise BadInput(f"there is no folder {path.parent} to write {path.name} into")
     probe = temporary_beside(path)

@@ -23,7 +23,7 @@ from types import NoneType
 from typing import Any
 
 from beamzero.errors import BadInput, RunStopped
-from beamzero.runs.files import TEMPORARY, reason, write_atomically, writing
+from beamzero.runs.files import TEMPORARY, read_file, reason, write_atomically, writing
 from beamzero.runs.metrics import FILE as METRICS
 from beamzero.runs.metrics import read_metrics, seal_metrics
 from beamzero.runs.seal import SEAL, seal, unseal
@@ -71,7 +71,7 @@ class Run:
         folder = Path(folder)
         path = folder / FILE
         try:
-            data = path.read_bytes()
+            data = read_file(path)
         except (FileNotFoundError, NotADirectoryError):
             problem = (
                 "it holds no run.json" if folder.is_dir() else "it is a file" if folder.exists() else "no such folder"

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable, reason, write_atomically, writing
+from beamzero.runs.files import check_writable, open_ordinary, reason, write_atomically, writing
 from beamzero.search.endgame import MOST_POSITIONS, EndgameTable, count_positions
 
 FORMAT = "beamzero-table-1"
@@ -43,7 +43,7 @@ def load_table(path: str | os.PathLike[str]) -> EndgameTable:
     """The table that `save_table` wrote, or BadInput."""
     path = Path(path)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_ordinary) as file:
             return _read(file, path)
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"there is no table file {path}") from None

@@ -16,7 +16,7 @@ from typing import Any
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
-from beamzero.runs.files import check_writable, reason, write_atomically, writing
+from beamzero.runs.files import check_writable, read_file, reason, write_atomically, writing
 
 FORMAT = "beamzero-weights-1"
 
@@ -73,7 +73,7 @@ def load_weights(path: str | os.PathLike[str], game: Game) -> Weights:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_file(path))
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"there is no file of weights {path}") from None
     except IsADirectoryError:

@@ -50,17 +50,24 @@ class Store:
         except sqlite3.Error as error:
             raise BadInput(f"{path} cannot keep games: {error}") from None
         try:
+            self._check()
             # A killed server loses nothing so; a machine without power may lose its last moves, but not the file.
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
-            found = self._db.execute("pragma user_version").fetchone()[0]
-            if found not in (0, _VERSION):
-                raise sqlite3.DatabaseError(f"another version of beamzero wrote it (format {found})")
             self._db.executescript(_SCHEMA)
             self._db.execute(f"pragma user_version = {_VERSION}")
         except sqlite3.Error as error:
             self._db.close()
             raise BadInput(f"{path} cannot keep games: {error}") from None
+
+    def _check(self) -> None:
+        """An error where the file is another program's, which is left as it is."""
+        (found,) = self._db.execute("pragma user_version").fetchone()
+        names = {name for (name,) in self._db.execute("select name from sqlite_schema where type = 'table'")}
+        if names and "tables" not in names:
+            raise sqlite3.DatabaseError("it is a database, but not one of games")
+        if found not in (0, _VERSION):
+            raise sqlite3.DatabaseError(f"another version of beamzero wrote it (format {found})")
 
     def add(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
         """Keep a new table."""

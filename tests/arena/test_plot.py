@@ -102,3 +102,8 @@ def test_curves_of_runs_are_drawn_though_some_have_only_bounds(tmp_path):
     }
     draw_curves(tmp_path / "curves.png", curves, [rated("random", 1000.0), rated("lookahead:2", None)], "Kalah")
     assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
+
+
+def test_dollars_in_a_title_begin_no_formula(tmp_path):
+    draw_training(tmp_path / "a.png", [], [], [], [], {}, {"value": [1.0]}, "the title $x^$ of [bold] " * 9)
+    assert (tmp_path / "a.png").stat().st_size

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
-from beamzero.cli import main
+from beamzero.cli import app, main
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from tests.training.toy import GAME, NET, ROOT, tree_hash
@@ -40,7 +44,52 @@ def made(tmp_path_factory, begun_run) -> Path:
     (folder / "begun").mkdir()
     shutil.copy(folder / "run" / "run.json", folder / "begun")
     (folder / "wrong.py").write_text("1 / 0")
+    (folder / "leaves.py").write_text("import sys\n\nsys.exit(0)\n")
+    (folder / "bare.py").write_text("size = 3\n")
+    (folder / "faulty.py").write_text(FAULTY)
+    (folder / "games.jsonl").write_text('{"game": "tic_tac_toe", "moves": ["a1"]}\n')
+    with contextlib.closing(sqlite3.connect(folder / "other.db")) as database:
+        database.execute("CREATE TABLE notes (text)")
     return folder
+
+
+FAULTY = """import dataclasses
+
+import jax.numpy as jnp
+
+from beamzero.games.tic_tac_toe import TicTacToe
+
+
+@dataclasses.dataclass(frozen=True)
+class Fine(TicTacToe):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Made(Fine):
+    def __post_init__(self):
+        1 / 0
+
+
+class Init(Fine):
+    def init(self, key):
+        1 / 0
+
+
+class Legal(Fine):
+    def legal(self, state):
+        return jnp.ones(9, bool) & (1 / 0)
+
+
+class Shape(Fine):
+    def legal(self, state):
+        return jnp.ones(4, bool)
+
+
+class Named(Fine):
+    def action_name(self, state, action):
+        return 1 / 0
+"""
 
 
 TRAIN = ["train", "tic_tac_toe", "--run", "new"]
@@ -50,6 +99,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["train"], "Missing argument 'GAME'"),
     (["battle", "tic_tac_toe", "random"], "Missing argument 'AGENT'"),
     (["games", "--color"], "No such option: --color"),
+    (["recipes", "a\0b"], "a word of the command holds a NUL character"),
     (["battle", "tic_tac_toe", "random", "random", "--games", "many"], "'--games'"),
     (["battle", "tic_tac_toe", "random", "random", "--seed", "-1"], "'--seed'"),
     (["battle", "tic_tac_toe", "random", "random", "--seed", "3000000000"], "'--seed'"),
@@ -66,7 +116,14 @@ WRONG: list[tuple[list[str], str]] = [
     (["perft", 'connect_four:"', "2"], "cannot read"),
     (["perft", "tic_tac_toe:3", "2"], "cannot read '3' after 'tic_tac_toe'"),
     (["perft", "none.py:Game", "2"], "no file 'none.py' to read a game from"),
-    (["perft", "wrong.py:Game", "2"], "wrong.py cannot be loaded: ZeroDivisionError"),
+    (["perft", "wrong.py:Game", "2"], "wrong.py cannot be loaded: ZeroDivisionError, wrong.py line 1: division by"),
+    (["perft", "leaves.py:Game", "2"], "leaves.py cannot be loaded: SystemExit, leaves.py line 3: 0"),
+    (["perft", "bare.py:Game", "2"], "unknown game class in bare.py 'Game' (there are none)"),
+    (["perft", "faulty.py:Made", "2"], "cannot be played: ZeroDivisionError, faulty.py line 16: division by zero"),
+    (["perft", "faulty.py:Init", "2"], "the game cannot go on: ZeroDivisionError, faulty.py line 21: division by zero"),
+    (["perft", "faulty.py:Legal", "2"], "ZeroDivisionError, faulty.py line 26: division by zero"),
+    (["battle", "faulty.py:Shape", "mcts:sims=4", "random"], "legal gives bool [4], but must give bool [9]"),
+    (["perft", "faulty.py:Named", "2", "--moves", "a1"], "ZeroDivisionError, faulty.py line 36: division by zero"),
     # agents
     (["battle", "tic_tac_toe", "randm", "random"], "unknown agent 'randm'; did you mean random?"),
     (["battle", "tic_tac_toe", "random", "human"], "unknown agent 'human'"),
@@ -98,7 +155,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["battle", "tic_tac_toe", "probs:bare", "random"], "run.json is damaged: it does not say game, "),
     (["battle", "tic_tac_toe", "probs:other", "random"], "other was trained by alphazero: write alphazero:other"),
     (["battle", "tic_tac_toe", "probs:begun", "random"], "begun holds no agent that could be used: no checkpoint in"),
-    (["play", "tic_tac_toe", "--agent", "nobody"], "unknown agent 'nobody'"),
+    (["play", "tic_tac_toe", "--agent", "nobody"], "expectiminimax, gnubg, gtp, human, lookahead, "),
+    (["analyse", "tic_tac_toe", "humn"], "unknown agent 'humn' (there are: alphabeta, alphazero, cfr, clairvoyance, "),
     (["play", "tic_tac_toe", "--side", "left"], "left"),
     (["analyse", "tic_tac_toe", "nobody"], "unknown agent 'nobody'"),
     # battles and ratings
@@ -119,7 +177,15 @@ WRONG: list[tuple[list[str], str]] = [
     (["rate", "tic_tac_toe", "lookahead:1", "--store", "text"], "text is damaged or no file of results"),
     (["rate", "tic_tac_toe", "lookahead:1", "--store", "full"], "full is a folder, but results are kept in one file"),
     (["rate", "tic_tac_toe", "lookahead:1", "--store", "nowhere/x"], "there is no folder nowhere to keep x in"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--store", "other.db"], "other.db is a database, but not one of results"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--store", "/proc/x.db"], "could not write /proc/x.db"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--store", "/dev/null"], "/dev/null is no ordinary file, but results are"),
     (["rate", "tic_tac_toe", "lookahead:1", "--plot", "nowhere/x.png"], "there is no folder nowhere to write x.png"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--plot", "x.docx"], "file must end in .png, but 'x.docx' does not"),
+    (["score", "tic_tac_toe", "random", "--plot", "x.docx"], "file must end in .png, but 'x.docx' does not"),
+    (["replay", "games.jsonl", "--agent", "random", "--plot", "x"], "a picture's file must end in .png, but 'x' does"),
+    (["fit-eval", "tic_tac_toe", "--plot", "x.svg"], "a picture's file must end in .png, but 'x.svg' does not"),
+    (["book", "tic_tac_toe", "--out", "/dev/null"], "/dev/null is no ordinary file, but an opening book is one"),
     (["rate", "tic_tac_toe", "lookahead:1", "--games", "0"], "there are no games of lookahead:1, random"),
     # moves
     (["perft", "tic_tac_toe", "0"], "depth is 0, but must be 1 to 100"),
@@ -209,11 +275,88 @@ def test_wrong_input_gets_one_line_and_status_2_and_writes_nothing(made, before,
     assert main([*words, "--json"]) == 2 and capsys.readouterr().out == "", "not even with --json"
 
 
+READS = [
+    ["battle", "tic_tac_toe", "probs:PIPE", "random"],
+    ["battle", "tic_tac_toe", "alphabeta:depth=1,weights=PIPE", "random"],
+    ["battle", "kalah", "alphabeta:depth=1,endgame=PIPE", "random"],
+    ["battle", "tic_tac_toe", "lookahead:1,book=PIPE", "random"],
+    ["replay", "PIPE"],
+    ["export", "run", "new.safetensors"],
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.parametrize("words", READS, ids=" ".join)
+def test_nobody_waits_for_a_pipe_that_nobody_writes_to(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    for name in ("pipe.jsonl", "run/run.json"):
+        os.mkfifo(tmp_path / name)
+    assert main([word.replace("PIPE", "pipe.jsonl") for word in words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "it is no ordinary file" in err
+
+
+def test_a_message_about_a_very_long_name_can_still_be_read(capsys):
+    assert main(["recipes", "x" * 100_000]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("beamzero: unknown recipe 'xxx") and "xxx ... " in told and told.endswith(")\n")
+    assert len(told) < 3100 and told.count("\n") == 1
+
+
+def test_what_a_user_calls_things_is_neither_markup_nor_emoji(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    named = [":fire:", "[bold]:two:"]
+    record = json.dumps({"game": "tic_tac_toe", "moves": [], "players": named})
+    (tmp_path / ":fire:.jsonl").write_text(f"{record}\n{record}\n")
+    assert main(["replay", ":fire:.jsonl"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in named)
+    assert main(["replay", ":fire:.jsonl", "--number", "1"]) == 0
+    assert f"{named[0]} v {named[1]}" in capsys.readouterr().out
+    assert main(["runs", ":fire:"]) == 0
+    assert "no runs in :fire:;" in capsys.readouterr().out
+    assert main(["battle", "tic_tac_toe", ":two:", "random"]) == 2
+    assert "unknown agent ''" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["train", "battle", "rate", "perft", "games", "runs", "export", "bench", "check"])
 def test_every_command_explains_itself(capsys, command):
     assert main([command, "--help"]) == 0
     out, err = capsys.readouterr()
     assert "Usage: beamzero " + command in out and "--json" in out and err == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full here")
+def test_a_result_that_cannot_be_printed_gets_one_line_and_status_1(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "beamzero", "recipes", "connect_four_quick"]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(words, cwd=tmp_path, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr == "beamzero: could not write what was to be printed: No space left on device\n"
+
+
+def test_who_plays_with_a_closed_keyboard_has_left(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["play", "tic_tac_toe", "--agent", "human"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_that_is_gone_is_said_to_be(tmp_path, monkeypatch, capsys):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert main(["perft", "mine.py:Game", "1"]) == 1
+    assert capsys.readouterr().err == "beamzero: the folder in which this was started is not there any more\n"
+
+
+@pytest.mark.parametrize("words", [["runs"], ["replay"], ["battle", "tic_tac_toe", "random"]], ids=" ".join)
+def test_a_name_that_no_file_can_have_gets_one_line(capsys, words):
+    assert main([*words[:-1], *words[-1:], f"{'probs:' * (len(words) > 1)}{'x' * 5000}"]) == 2
+    told = capsys.readouterr().err
+    assert told.endswith(": File name too long\n") and told.count("\n") == 1
 
 
 def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tmp_path):
@@ -224,3 +367,16 @@ def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tm
     assert listed.stdout.startswith("connect_four_quick: ") and listed.stdout.count("\n") == 1
     assert (listed.returncode, listed.stderr) == (0, "")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_walk_over_wrong_inputs_knows_every_command():
+    path = ROOT / "benchmarks" / "soak" / "wrong_inputs.py"
+    spec = importlib.util.spec_from_file_location("wrong_inputs", path)
+    walk = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(walk)
+        assert walk.USES.keys() == get_group(app).commands.keys()
+        drawn = [walk.draw_trial(seed) for seed in range(200)]
+        assert drawn == [walk.draw_trial(seed) for seed in range(200)] and len({one.words for one in drawn}) > 100
+    finally:
+        del sys.modules[spec.name]

@@ -57,6 +57,7 @@ def test_agents(capsys):
     assert result.keys() == {"agents", "shipped"}
     known = {"random", "lookahead:D", "probs:PATH", "alphazero:PATH", "alphazero:PATH,sims=N", "mcts:sims=N"}
     assert known <= result["agents"].keys()
+    assert "human" not in result["agents"], "which only play takes"
     text = run_main(capsys, "agents")
     assert all(name in text for name in [*result["agents"], *result["shipped"]])
 

@@ -123,3 +123,16 @@ def test_where_a_folder_has_no_locks_nobody_waits(tmp_path, monkeypatch, error):
     with files.taking_turns(tmp_path / "new") as before:
         files.write_atomically(tmp_path / "new", before + b"one")
     assert (tmp_path / "new").read_bytes() == b"one"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_pipes_and_devices_are_neither_read_nor_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to(os.devnull)
+    for name in ("pipe", "device"):
+        with pytest.raises(OSError, match="it is no ordinary file"):
+            files.read_file(tmp_path / name)
+        with pytest.raises(BadInput, match=f"{name} is no ordinary file, but a book is one"):
+            files.check_writable(tmp_path / name, "a book is")
+    with pytest.raises(IsADirectoryError):
+        files.read_file(tmp_path)

@@ -64,3 +64,13 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         Store(tmp_path / "b.sqlite")
     with pytest.raises(BadInput, match="unable to open"):
         Store(tmp_path / "no" / "c.sqlite")
+
+
+def test_another_program_s_database_is_left_as_it_is(tmp_path):
+    db = sqlite3.connect(tmp_path / "a.sqlite")
+    db.execute("create table notes (text)")
+    db.close()
+    before = (tmp_path / "a.sqlite").read_bytes()
+    with pytest.raises(BadInput, match="cannot keep games: it is a database, but not one of games"):
+        Store(tmp_path / "a.sqlite")
+    assert (tmp_path / "a.sqlite").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
