@@ -210,11 +210,21 @@ def _read_manifest(found: _Found) -> dict[str, Any]:
         whole = False
     if not whole:
         raise ValueError("its content was changed or cut")
-    if manifest["format"] != FORMAT:
-        raise ValueError(f"its format is {manifest['format']!r}, but this version reads {FORMAT!r}")
-    if manifest["step"] != found.step:
-        raise ValueError(f"it belongs to step {manifest['step']}")
+    if manifest.get("format") != FORMAT:
+        raise ValueError(f"its format is {manifest.get('format')!r:.60}, but this version reads {FORMAT!r}")
+    if manifest.get("step") != found.step:
+        raise ValueError(f"it belongs to step {manifest.get('step')!r:.60}")
+    if not _says_all(manifest):
+        raise ValueError("it does not say what the checkpoint holds")
     return manifest
+
+
+def _says_all(manifest: Mapping[str, Any]) -> bool:
+    match manifest:
+        case {"note": dict(), "leaves": dict(leaves), "files": dict(files)}:
+            named = all(isinstance(kind, str) for kind in leaves.values())
+            return named and all(isinstance(one, dict) and one.keys() == {"sha256", "size"} for one in files.values())
+    return False
 
 
 def _damage(found: _Found) -> list[str]:
