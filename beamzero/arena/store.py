@@ -239,8 +239,8 @@ class Store:
         """The battles with their pairs, in the order in which they were added; or the one of that number."""
         which, numbers = ("", ()) if number is None else ("WHERE {} = ?", (number,))
         found = {
-            id: _Kept(id, *others, pairs=[])
-            for id, *others in database.execute(
+            row[0]: _Kept._make([*row, []])
+            for row in database.execute(
                 "SELECT id, game, first, second, random_plies, seed, mean_plies, played, machine FROM battles"
                 f" {which.format('id')} ORDER BY id",
                 numbers,
