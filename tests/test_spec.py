@@ -46,6 +46,14 @@ def test_any_text_is_read_or_refused_in_one_line(text):
 
 
 @pytest.mark.parametrize(
+    "tail", [" " * 20_000 + 'x"', "a" * 20_000 + ' "', "a=" + " " * 20_000 + '"', '"' + "\\" * 20_001]
+)
+def test_a_long_text_that_cannot_be_read_is_refused_in_time(tail):
+    with pytest.raises(BadInput, match="cannot read"):
+        parse(f"a:{tail}")
+
+
+@pytest.mark.parametrize(
     ("text", "spec"),
     [
         ("connect_four", Spec("connect_four")),

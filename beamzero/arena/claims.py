@@ -13,8 +13,10 @@ from beamzero.arena.truth import load_truth
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players import make_player
+from beamzero.spec import unknown
 
 BATTLE, ERRORS = "battle", "errors"
+_MOST = 1_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -45,7 +47,14 @@ class Claim:
 
     def __post_init__(self) -> None:
         if self.kind not in (BATTLE, ERRORS):
-            raise BadInput(f"a claim is about {self.kind!r}, but must be about {BATTLE} or {ERRORS}")
+            raise BadInput(f"a claim is about {self.kind!r:.60}, but must be about {BATTLE} or {ERRORS}")
+        if not isinstance(self.against, str) or not isinstance(self.search, str):
+            raise BadInput("a claim does not say as texts against whom and with which search it was measured")
+        if type(self.number) is not int or not 1 <= self.number <= _MOST:
+            raise BadInput(f"a claim is about {self.number!r:.60} games or positions, but must be about 1 to {_MOST:,}")
+        shares = (self.value, self.low, self.high)
+        if not all(type(share) in (int, float) and 0 <= share <= 1 for share in shares):
+            raise BadInput("a claim's value and interval must be numbers from 0 to 1")
 
     @property
     def text(self) -> str:
@@ -74,6 +83,8 @@ def measure(claim: Claim, game: Game, agent: str, seed: int, progress: Progress 
     text = f"{agent},{claim.search}" if claim.search else agent
     if claim.kind == ERRORS:
         scored = _scored(game, text, claim.number, seed, progress)
+        if claim.against not in ("all", *scored.classes):
+            raise unknown("class of positions", claim.against, ["all", *scored.classes])
         share = scored.all if claim.against == "all" else scored.classes[claim.against]
         return Measured(share.rate, *share.interval)
     player = make_player(text, game)

@@ -3,15 +3,22 @@
 Agents are known by their fingerprints, so that a result belongs to the weights and settings that earned it, whatever
 they are called. Results are only ever added. Each opening pair is kept with a hash of its opening: two agents that
 always answer alike would play the same game from it again.
+
+Each battle is kept with the SHA-256 of all that is known about it, and the whole file is checked before anything in it
+is used: results that a failing disk has changed are refused and not rated. That guards against damage, not against a
+person who writes other results with digests that fit them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import hashlib
+import json
 import os
 import platform
 import sqlite3
+import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -20,14 +27,16 @@ import numpy as np
 
 from beamzero.arena.battle import Battle
 from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable, writing
+from beamzero.runs.files import check_writable, reason, writing
 
 _APPLICATION = 0x62306172
 """In the head of the file, so that no other database is taken for one of ours."""
-_VERSION = 1
+_VERSION = 2
+_WITHOUT_DIGESTS = 1
+"""The version of files that are read as they are; the first battle that is added gives digests to all in them."""
 _PATIENCE_SECONDS = 10.0
 
-_TABLES = """
+_TABLES = """\
 CREATE TABLE agents (
     fingerprint TEXT PRIMARY KEY,
     name TEXT NOT NULL             -- as it was called last
@@ -50,8 +59,37 @@ CREATE TABLE pairs (
     moving_second REAL NOT NULL
 ) STRICT;
 CREATE INDEX by_game ON battles (game, random_plies);
-CREATE INDEX by_battle ON pairs (battle);
-"""
+CREATE INDEX by_battle ON pairs (battle)"""
+_DIGESTS = """\
+CREATE TABLE digests (
+    battle INTEGER PRIMARY KEY REFERENCES battles (id),
+    sha256 BLOB NOT NULL           -- of its row in battles and of its pairs, in order
+) STRICT"""
+_STATEMENTS = (*_TABLES.split(";\n"), _DIGESTS)
+"""These make a file, which keeps them as they are written here: to change one is to change the version."""
+
+
+class _Kept(NamedTuple):
+    """A battle as it is kept."""
+
+    id: int
+    game: str
+    first: str
+    second: str
+    random_plies: int
+    seed: int
+    mean_plies: float
+    played: str
+    machine: str
+    pairs: list[tuple[bytes, float, float]]
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of everything here."""
+        digest = hashlib.sha256(json.dumps(self[:-1]).encode())
+        for opening, one, other in self.pairs:
+            digest.update(struct.pack("<qdd", len(opening), one, other) + opening)
+        return digest.digest()
 
 
 class Met(NamedTuple):
@@ -95,6 +133,7 @@ class Store:
         with writing(str(self.path), otherwise=BadInput), self._open() as database:
             database.execute("BEGIN IMMEDIATE")
             self._make_tables(database)
+            self._add_digests(database)
             for name, fingerprint in zip(battle.agents, fingerprints, strict=True):
                 database.execute(
                     "INSERT INTO agents VALUES (?, ?) ON CONFLICT DO UPDATE SET name = excluded.name",
@@ -113,6 +152,7 @@ class Store:
                     for opening, (one, other) in zip(battle.opening_hashes, battle.pair_scores, strict=True)
                 ],
             )
+            self._seal(database, number)
             database.execute("COMMIT")
 
     def meetings(self, game: str, asked_plies: int, fingerprints: Mapping[str, str]) -> dict[tuple[str, str], Met]:
@@ -120,24 +160,16 @@ class Store:
         found: dict[tuple[str, str], list[tuple[int, bytes, float, float]]] = {}
         places = {fingerprint: place for place, fingerprint in enumerate(fingerprints.values())}
         names = list(fingerprints)
-        if not self.path.exists():
-            return {}
-        with self._open() as database:
-            self._check(database)
-            rows = database.execute(
-                "SELECT battles.id, first, second, opening, moving_first, moving_second FROM pairs"
-                " JOIN battles ON battles.id = pairs.battle WHERE game = ? AND random_plies = ?"
-                " ORDER BY pairs.rowid",
-                (game, asked_plies),
-            ).fetchall()
-        for battle, first, second, opening, one, other in rows:
-            if first not in places or second not in places:
+        for battle in self._read():
+            if (battle.game, battle.random_plies) != (game, asked_plies):
                 continue
-            if places[first] < places[second]:
-                pair, scores = (names[places[first]], names[places[second]]), (one, other)
-            else:
-                pair, scores = (names[places[second]], names[places[first]]), (1.0 - other, 1.0 - one)
-            found.setdefault(pair, []).append((battle, opening, *scores))
+            if battle.first not in places or battle.second not in places:
+                continue
+            first, second = sorted((places[battle.first], places[battle.second]))
+            pairs = found.setdefault((names[first], names[second]), [])
+            turned = places[battle.first] > places[battle.second]
+            for opening, one, other in battle.pairs:
+                pairs.append((battle.id, opening, *((1.0 - other, 1.0 - one) if turned else (one, other))))
         return {
             pair: Met(
                 np.array([scores for _, _, *scores in games]),
@@ -161,20 +193,94 @@ class Store:
                 raise BadInput(
                     f"{self.path} is in use by another program, and was for {_PATIENCE_SECONDS:g} seconds: try again"
                 ) from error
-            raise BadInput(f"{self.path} cannot be used: {error}") from error
-        except sqlite3.DatabaseError as error:
-            raise BadInput(f"{self.path} is damaged or no file of results: {error}; it was left as it is") from error
+            raise BadInput(f"{self.path} cannot be used: {reason(error):.200}") from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # SQLite may quote bytes that are no text
+            why = f"{reason(error):.200}; it was left as it is"
+            raise BadInput(f"{self.path} is damaged or no file of results: {why}") from error
 
     def _check(self, database: sqlite3.Connection) -> None:
+        """BadInput where the file is no store, or where its pages, tables and indexes do not belong together."""
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
-        if application != _APPLICATION and not self._empty(database):
+        empty = self._empty(database)
+        if application != _APPLICATION and not empty:
             raise BadInput(f"{self.path} is a database, but not one of results; it was left as it is")
         if version > _VERSION:
             raise BadInput(f"{self.path} was written by a newer beamzero; it was left as it is")
-        ((state,), *_) = database.execute("PRAGMA quick_check(1)").fetchall()
+        if not empty or application == _APPLICATION:
+            self._check_tables(database, version)
+        ((state,), *_) = database.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok":
-            raise BadInput(f"{self.path} is damaged: {' '.join(state.split())}; it was left as it is")
+            raise self._damaged(state)
+        if database.execute("PRAGMA foreign_key_check").fetchone():
+            raise self._damaged("a row is missing that others belong to")
+
+    def _check_tables(self, database: sqlite3.Connection, version: int) -> None:
+        wanted = set(_STATEMENTS)
+        if version == _WITHOUT_DIGESTS:
+            wanted.remove(_DIGESTS)
+        # SQLite has tables and indexes of its own
+        found = database.execute("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'").fetchall()
+        if {sql for (sql,) in found} != wanted:
+            raise self._damaged("its tables are not those of a file of results")
+
+    def _damaged(self, what: str) -> BadInput:
+        return BadInput(f"{self.path} is damaged: {' '.join(what.split())}; it was left as it is")
+
+    def _read(self) -> list[_Kept]:
+        """All battles, each of them as it was written; BadInput where one is not."""
+        if not self.path.exists():
+            return []
+        with self._open() as database:
+            database.execute("BEGIN")  # so that nothing is added between the checks and the last row
+            self._check(database)
+            if self._empty(database):
+                return []
+            battles = self._battles(database)
+            if self._has_digests(database):
+                digests = dict(database.execute("SELECT battle, sha256 FROM digests").fetchall())
+                for battle in battles:
+                    if digests.pop(battle.id, None) != battle.digest:
+                        raise self._damaged(f"battle {battle.id} does not match its SHA-256")
+                if digests:
+                    raise self._damaged(f"battle {min(digests)} is missing")
+            return battles
+
+    def _battles(self, database: sqlite3.Connection, number: int | None = None) -> list[_Kept]:
+        """The battles with their pairs, in the order in which they were added; or the one of that number."""
+        which, numbers = ("", ()) if number is None else ("WHERE {} = ?", (number,))
+        found = {
+            row[0]: _Kept._make([*row, []])
+            for row in database.execute(
+                "SELECT id, game, first, second, random_plies, seed, mean_plies, played, machine FROM battles"
+                f" {which.format('id')} ORDER BY id",
+                numbers,
+            )
+        }
+        for battle, opening, one, other in database.execute(
+            f"SELECT battle, opening, moving_first, moving_second FROM pairs {which.format('battle')} ORDER BY rowid",
+            numbers,
+        ):
+            if not (0 <= one <= 1 and 0 <= other <= 1):
+                raise self._damaged(f"battle {battle} has a score that is not 0 to 1")
+            found[battle].pairs.append((opening, one, other))
+        return list(found.values())
+
+    def _seal(self, database: sqlite3.Connection, number: int | None = None) -> None:
+        """Keep the digests of all battles, or of the one of that number, as they are read back."""
+        rows = [(battle.id, battle.digest) for battle in self._battles(database, number)]
+        database.executemany("INSERT INTO digests VALUES (?, ?)", rows)
+
+    def _add_digests(self, database: sqlite3.Connection) -> None:
+        """Make the file one of this version, in the transaction that is under way."""
+        if not self._has_digests(database):
+            self._check(database)
+            database.execute(_DIGESTS)
+            self._seal(database)
+            database.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _has_digests(self, database: sqlite3.Connection) -> bool:
+        return database.execute("PRAGMA user_version").fetchone() != (_WITHOUT_DIGESTS,)
 
     def _empty(self, database: sqlite3.Connection) -> bool:
         return database.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
@@ -182,9 +288,8 @@ class Store:
     def _make_tables(self, database: sqlite3.Connection) -> None:
         if not self._empty(database):
             return
-        for statement in _TABLES.split(";"):
-            if statement.strip():
-                database.execute(statement)
+        for statement in _STATEMENTS:
+            database.execute(statement)
         database.execute(f"PRAGMA application_id = {_APPLICATION}")
         database.execute(f"PRAGMA user_version = {_VERSION}")
 

@@ -14,8 +14,7 @@ from beamzero.cli.common import AsJson, out, print_json
 from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game, make_stored_game
 from beamzero.games.pgx_games import PGX_GAMES
-from beamzero.players.trained import load_trained, shipped_agents
-from beamzero.runs.agentfile import load_agent
+from beamzero.players.trained import load_info, load_trained, shipped_agents
 from beamzero.runs.run import Run, list_runs
 from beamzero.spec import field_types
 from beamzero.training.algorithms import ALGORITHMS
@@ -73,7 +72,7 @@ def agents(json: AsJson = False) -> None:
         "probs:PATH,level=L": "a trained agent at a level: beginner, easy, medium, hard or full; so alphazero and td",
         "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
     }
-    shipped = {name: load_agent(path)[1] for name, path in shipped_agents().items()}
+    shipped = {name: load_info(path) for name, path in shipped_agents().items()}
     if json:
         return print_json({"agents": kinds, "shipped": shipped})
     table = Table(box=None, header_style="bold")
@@ -82,7 +81,7 @@ def agents(json: AsJson = False) -> None:
     for name, about in kinds.items():
         table.add_row(name, about)
     for name, info in shipped.items():
-        table.add_row(f"{info['algorithm']}:{name}", f"shipped; plays {info['game']}")
+        table.add_row(f"{info['algorithm']}:{name}", Text(f"shipped; plays {info['game']}"))
     out.print(table)
     out.print("\nin beamzero play you can also name human, for a second person", style="dim")
 
@@ -150,10 +149,11 @@ def runs(
         table.add_column(title)
     for run in found:
         if run.damaged:
-            table.add_row(str(run.folder), "-", "-", "-", "-", run.damaged)
+            table.add_row(Text(str(run.folder)), "-", "-", "-", "-", Text(run.damaged))
         else:
             changed = run.modified.astimezone().strftime("%Y-%m-%d %H:%M")
-            table.add_row(str(run.folder), run.game, run.algorithm, str(run.iterations), elo_text(run.rating), changed)
+            told = (run.folder, run.game, run.algorithm, run.iterations, elo_text(run.rating), changed)
+            table.add_row(*(Text(str(item)) for item in told))
     out.print(table)
     return None
 

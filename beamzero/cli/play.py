@@ -44,8 +44,7 @@ from beamzero.games.chance import parse_outcome
 from beamzero.players import Player, make_player
 from beamzero.players.analysis import analyse, batch_of_one, list_moves, step
 from beamzero.players.levels import LEVELS
-from beamzero.players.trained import shipped_agents
-from beamzero.runs.agentfile import load_agent
+from beamzero.players.trained import load_info, shipped_agents
 from beamzero.runs.interrupts import uninterrupted
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
@@ -122,8 +121,8 @@ def play_command(
 def default_agent(game: Game, level: str | None = None) -> tuple[str, str]:
     """The agent that plays when none is named, and why this one: it ships, was trained here, or there is no other."""
     for name, path in shipped_agents().items():
-        info = load_agent(path)[1]
-        if info.get("game") == game.identity:
+        info = load_info(path)
+        if info["game"] == game.identity:
             return f"{info['algorithm']}:{name},level={level or 'full'}", " (it ships with beamzero)"
     for run in list_runs(RUNS):
         if run.damaged is None and run.game == game.identity and run.algorithm in ALGORITHMS and run.iterations:

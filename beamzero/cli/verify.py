@@ -10,8 +10,7 @@ import typer
 from beamzero.arena.claims import Claim, Measured, measure, read_claims
 from beamzero.cli.common import AsJson, Seed, out, print_json, progress_bar
 from beamzero.games import make_stored_game
-from beamzero.players.trained import shipped_agents
-from beamzero.runs.agentfile import load_agent
+from beamzero.players.trained import load_info, shipped_agents
 from beamzero.spec import unknown
 
 
@@ -34,7 +33,7 @@ def verify_agents(
             raise unknown("shipped agent", name, shipped)
     rows = []
     for name in names or shipped:
-        _, info = load_agent(shipped[name])
+        info = load_info(shipped[name])
         game = make_stored_game(info["game"])
         for claim in read_claims(info):
             with progress_bar("verifying") as update:

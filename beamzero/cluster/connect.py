@@ -16,7 +16,8 @@ from typing import Any
 import jax
 
 from beamzero import __version__
-from beamzero.errors import BadInput
+from beamzero.errors import BadInput, RunStopped
+from beamzero.runs.files import reason
 
 LOCAL, AUTO = "local", "auto"
 _SECONDS_TO_ANSWER = 5.0
@@ -30,23 +31,28 @@ GcsClient(address=sys.argv[1]).internal_kv_get(b"", None, timeout=5)
 
 
 def import_ray() -> Any:
-    """Ray, or a line that says how to get it."""
+    """Ray, or RunStopped in a line that says how to get it."""
     # Ray would hide the GPUs of a worker that asks for none; which device a worker uses is told to JAX.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
         import ray.exceptions
-    except ImportError:
-        raise BadInput("a cluster needs Ray: pip install 'beamzero[cluster]'") from None
+    except ModuleNotFoundError:
+        raise RunStopped("a cluster needs Ray: pip install 'beamzero[cluster]'") from None
+    except Exception as error:  # it is there, but broken, as after half an update
+        raise RunStopped(f"a cluster needs Ray, which cannot be loaded: {reason(error):.200}") from None
     return ray
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Ray, connected to the cluster at `address`: "auto" finds the one of this machine, "local" begins one here."""
+    """Ray, connected to the cluster at `address`: "auto" finds the one of this machine, "local" begins one here.
+
+    BadInput where the address is none, RunStopped where there is no cluster, or none that lets us in.
+    """
     ray = import_ray()
     if address == AUTO:
-        address = os.environ.get("RAY_ADDRESS") or AUTO  # as in a job that Ray began
+        address = os.environ.get("RAY_ADDRESS") or _address_here()  # the former in a job that Ray began
     if address not in (LOCAL, AUTO):
         _check(address)
     options = {"num_cpus": os.cpu_count(), "include_dashboard": False} if address == LOCAL else {}
@@ -58,42 +64,65 @@ def connected(address: str) -> Iterator[Any]:
     except KeyboardInterrupt:
         ray.shutdown()  # ends what has begun by now
         raise
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
-        if address == AUTO and isinstance(error, ConnectionError):
-            raise BadInput(
-                "no Ray cluster runs on this machine: begin one by ray start --head, or say --cluster local"
-            ) from None
-        where = "on this machine" if address in (AUTO, LOCAL) else f"at {address!r}"
-        raise BadInput(f"no Ray cluster {where} lets us in: {_first_line(error)}") from None
+    except (Exception, SystemExit) as error:  # anything: a folder that cannot be written, a port, a version, a timeout
+        with contextlib.suppress(Exception):
+            ray.shutdown()  # what it had begun by then
+        if address == LOCAL:
+            raise RunStopped(f"Ray cannot begin a cluster on this machine: {_brief(error)}") from None
+        where = "on this machine" if address == AUTO else f"at {address!r}"
+        raise RunStopped(f"no Ray cluster {where} lets us in: {_brief(error)}") from None
     try:
         yield ray
     finally:
         ray.shutdown()
 
 
+def _address_here() -> str:
+    """The address of the cluster that runs on this machine; "auto" where this version of Ray does not tell it."""
+    logging.getLogger("ray").setLevel(logging.ERROR)  # as `ray.init` does
+    try:
+        from ray._private.services import canonicalize_bootstrap_address
+
+        return canonicalize_bootstrap_address(AUTO) or AUTO
+    except ConnectionError:
+        raise RunStopped(
+            "no Ray cluster runs on this machine: begin one by ray start --head, or say --cluster local"
+        ) from None
+    except Exception:  # it is no part of what Ray promises to keep
+        return AUTO
+
+
 def _check(address: str) -> None:
     """Ray tries for minutes to reach what is not there, and ends the process then."""
     host, _, port = address.rpartition(":")
-    if not host or "/" in address or not port.isdecimal():
-        source = " (it is in the environment, as RAY_ADDRESS)" if address == os.environ.get("RAY_ADDRESS") else ""
-        raise BadInput(f"a cluster is {AUTO}, {LOCAL} or HOST:PORT, but {address!r} is none of these{source}")
+    if not host or "/" in address or not port.isdecimal() or not 0 < int(port[:6]) < 2**16:
+        raise _no_address(address)
     try:
         socket.create_connection((host, int(port)), _SECONDS_TO_ANSWER).close()
-    except (OSError, OverflowError) as error:
-        raise BadInput(f"no Ray cluster at {address!r}: {_first_line(error)}") from None
+    except OSError as error:
+        raise RunStopped(f"no Ray cluster at {address!r}: {_brief(error)}") from None
+    except ValueError:  # a host whose name cannot be one
+        raise _no_address(address) from None
     try:
         subprocess.run(
             [sys.executable, "-c", _ASK, address], check=True, capture_output=True, timeout=_SECONDS_TO_BE_RAY
         )
     except (subprocess.SubprocessError, OSError):
-        raise BadInput(
+        raise RunStopped(
             f"what answers at {address!r} is no head of a Ray cluster that lets us in (its port is 6379 if nothing else"
             " was said)"
         ) from None
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _no_address(address: str) -> BadInput:
+    source = " (it is in the environment, as RAY_ADDRESS)" if address == os.environ.get("RAY_ADDRESS") else ""
+    return BadInput(f"a cluster is {AUTO}, {LOCAL} or HOST:PORT, but {address!r:.100} is none of these{source}")
+
+
+def _brief(error: BaseException) -> str:
+    """The first line of what an error says; an error of the system with the file that it is about."""
+    lines = str(error).strip().splitlines() if not isinstance(error, SystemExit) else []
+    return f"{lines[0]:.300}" if lines else type(error).__name__
 
 
 def versions() -> dict[str, str]:

@@ -37,12 +37,16 @@ NETS: dict[str, type[NetSettings]] = {net.name: net for net in (Conv, Dense, MLP
 Weights = dict[str, Any]
 """The weights of a net: a nested dict of float32 arrays. Batch norms have their running statistics among them."""
 
+_LONGEST_TEXT = 1000
+
 _RUNNING_STATISTICS = ("mean", "var")
 """What they are called there; nothing else has these names."""
 
 
 def make_net(text: str) -> NetSettings:
     """The net that a text such as ``mlp:width=256,depth=3`` names."""
+    if len(text) > _LONGEST_TEXT:
+        raise BadInput(f"the text of a net has {len(text)} characters, but may have at most {_LONGEST_TEXT}")
     spec = parse(text)
     if spec.head not in NETS:
         raise unknown("net", spec.head, NETS)

@@ -24,6 +24,8 @@ from beamzero.errors import BadInput
 _SLOPE = 0.01
 """Of the leaky ReLU on the negative side, as in the PROBS paper."""
 
+_MOST_LAYERS = 64
+
 
 def _activate(x: Array) -> Array:
     return nnx.leaky_relu(x, _SLOPE)
@@ -48,6 +50,11 @@ class NetSettings:
     """What a net is made of. `build` gives the module for one game."""
 
     name: ClassVar[str]
+
+    @property
+    def layers(self) -> int:
+        """How many layers have a kernel, the head among them; known without building the module."""
+        raise NotImplementedError
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         """The module, with new random weights in float32 that computes in `dtype`."""
@@ -116,6 +123,10 @@ class Dense(NetSettings):
         _widths(self.widths, "dense: widths")
         _one_of("dense: norm", self.norm, "none", "batch")
 
+    @property
+    def layers(self) -> int:
+        return len(_widths(self.widths, "dense: widths")) + 1
+
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         widths = _widths(self.widths, "dense: widths")
         return _DenseModule(math.prod(observation_shape), widths, outputs, rngs, dtype, self.norm == "batch")
@@ -135,6 +146,10 @@ class Conv(NetSettings):
         _widths(self.channels, "conv: channels")
         _widths(self.dense, "conv: dense")
         _one_of("conv: padding", self.padding, "valid", "same")
+
+    @property
+    def layers(self) -> int:
+        return len(_widths(self.channels, "conv: channels")) + len(_widths(self.dense, "conv: dense")) + 1
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         return _ConvModule(self, observation_shape, outputs, rngs, dtype)
@@ -174,7 +189,11 @@ class MLP(NetSettings):
 
     def __post_init__(self) -> None:
         _between("mlp: width", self.width, 1, 8192)
-        _between("mlp: depth", self.depth, 1, 64)
+        _between("mlp: depth", self.depth, 1, _MOST_LAYERS)
+
+    @property
+    def layers(self) -> int:
+        return self.depth + 1
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         return _MLPModule(self, math.prod(observation_shape), outputs, rngs, dtype)
@@ -218,6 +237,10 @@ class ResNet(NetSettings):
         _widths(self.dense, "resnet: dense")
         _one_of("resnet: norm", self.norm, "layer", "batch")
 
+    @property
+    def layers(self) -> int:
+        return int(self.stem) + 2 * self.blocks + len(_widths(self.dense, "resnet: dense")) + 1
+
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
         return _ResNetModule(self, observation_shape, outputs, rngs, dtype)
 
@@ -255,6 +278,8 @@ def _widths(text: str, what: str) -> tuple[int, ...]:
         widths = tuple(int(part) for part in str(text).split("-"))
     except ValueError:
         raise BadInput(f"{what} is {text!r}, but must be whole numbers joined by '-', such as 32-64") from None
+    if len(widths) > _MOST_LAYERS:
+        raise BadInput(f"{what} has {len(widths)} layers, but may have at most {_MOST_LAYERS}")
     for width in widths:
         _between(what, width, 1, 8192)
     return widths

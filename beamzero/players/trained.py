@@ -6,11 +6,12 @@ import dataclasses
 import functools
 import importlib.resources
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import ml_dtypes
 import numpy as np
 
 from beamzero.errors import BadInput, RunStopped
@@ -85,7 +86,10 @@ class Trained:
         """Write it as one .safetensors file; with `half` its weights are rounded to 16 bits each."""
         tensors = flatten(self.weights)
         if half:
-            tensors = {name: tensor.astype(np.float16) for name, tensor in tensors.items()}
+            with np.errstate(over="ignore"):
+                tensors = {name: tensor.astype(np.float16) for name, tensor in tensors.items()}
+            if not _all_finite(tensors):
+                raise BadInput("some weights are too large for 16 bits: write them with 32, which is the default")
         save_agent(path, tensors, self.info)
 
 
@@ -114,14 +118,17 @@ def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str
         raise BadInput(f"no agent {path!r}: give a run folder or a .safetensors file{known}")
     tensors, info = load_agent(place)
     _check_algorithm(info, path, algorithm)
-    try:
-        nets = _nets(info, game, str(place))
-        tree = unflatten(tensors)
-        return Trained(nets, {name: _fitting(net, tree[name]) for name, net in nets.items()}, info)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, BadInput):
-            raise
-        raise BadInput(f"{place} is no agent of {info['algorithm']} that this version can read: {error}") from None
+    _check_info(info, place)
+    nets = _nets(info, game, str(place))
+    return Trained(nets, _fitting(nets, tensors, f"{_no_agent(info, place)}: its weights"), info)
+
+
+def load_info(path: Path) -> dict[str, Any]:
+    """Read what an agent file says, without its weights; BadInput where it does not say game, algorithm and nets."""
+    info = load_agent(path)[1]
+    _check_algorithm(info, str(path), None)
+    _check_info(info, path)
+    return info
 
 
 def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
@@ -141,9 +148,25 @@ def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
 def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> None:
     found = info.get("algorithm")
     if not isinstance(found, str) or found not in AGENT_NETS:
-        raise BadInput(f"{where} was trained by {found!r}, but this version plays agents of {' and '.join(AGENT_NETS)}")
+        known = " and ".join(AGENT_NETS)
+        raise BadInput(f"{where} was trained by {found!r:.60}, but this version plays agents of {known}")
     if wanted not in (None, found):
         raise BadInput(f"{where} was trained by {found}: write {found}:{quote(where)}")
+
+
+def _check_info(info: dict[str, Any], place: Path) -> None:
+    """BadInput where an agent file does not say, each as a text, which game and which nets its weights are for."""
+    settings = info.get("settings")
+    settings = settings if isinstance(settings, dict) else {}
+    wanted = {"game": info.get("game")}
+    wanted |= {one.setting: settings.get(one.setting) for one in AGENT_NETS[info["algorithm"]].values()}
+    missing = [key for key, text in wanted.items() if not isinstance(text, str)]
+    if missing:
+        raise BadInput(f"{_no_agent(info, place)}: it does not say its {' and '.join(missing)}")
+
+
+def _no_agent(info: dict[str, Any], place: Path) -> str:
+    return f"{place} is no agent of {info['algorithm']} that this version can read"
 
 
 ALL = "all"
@@ -180,7 +203,9 @@ def _from_run(folder: Path, game: Game, checkpoint: str, algorithm: str | None) 
         put(like, places[name].path, net.shapes())
     step = _checkpoint_step(Checkpoints(run.checkpoints_folder, keep=1), checkpoint, folder)
     found = restore_agent(run, like, step, part=True)
-    info = {**run.about, "iterations": found.step, **found.note}
+    if not _all_finite(_flat(found.tree)):
+        raise BadInput(f"{folder} holds no agent that could be used: its weights are not finite")
+    info = {**found.note, **run.about, "iterations": found.step}
     return Trained.from_tree(game, found.tree, info, str(folder))
 
 
@@ -206,22 +231,45 @@ def _checkpoint_step(checkpoints: Checkpoints, checkpoint: str, folder: Path) ->
 
 def _nets(info: dict[str, Any], game: Game, where: str) -> dict[str, Net]:
     if info["game"] != game.identity:
-        raise BadInput(f"{where} plays {info['game']}, not {game.identity}")
+        raise BadInput(f"{where} plays {info['game']!s:.200}, not {game.identity}")
     dtype = compute_dtype("auto")  # what suits this machine, whatever the agent was trained on
-    return {
-        name: Net(game, make_net(info["settings"][place.setting]), place.head, dtype)
-        for name, place in AGENT_NETS[info["algorithm"]].items()
-    }
+    try:
+        return {
+            name: Net(game, make_net(info["settings"][place.setting]), place.head, dtype)
+            for name, place in AGENT_NETS[info["algorithm"]].items()
+        }
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
 
 
-def _fitting(net: Net, weights: dict[str, Any]) -> Weights:
-    """The weights, if they have the shapes that the net asks for."""
-    wanted = {name: array.shape for name, array in _flat(net.shapes()).items()}
-    found = {name: array.shape for name, array in _flat(weights).items()}
-    if wanted != found:
-        raise ValueError("its weights do not fit its nets")
-    return jax.tree.map(lambda x: jax.device_put(np.asarray(x, np.float32)), weights)
+_FLOATS = {np.dtype(kind) for kind in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)}
+
+
+def _fitting(nets: dict[str, Net], tensors: dict[str, np.ndarray], what: str) -> dict[str, Weights]:
+    """The weights of each net, if the tensors of a file are what the nets ask for; else BadInput about `what`."""
+    kernels = sum(name.endswith("/kernel") for name in tensors)
+    # Layers are counted first: to find the shapes of a deep net takes long.
+    fit = kernels == sum(net.settings.layers for net in nets.values())
+    if fit:
+        wanted = _flat({name: net.shapes() for name, net in nets.items()})
+        fit = {name: leaf.shape for name, leaf in wanted.items()} == {name: x.shape for name, x in tensors.items()}
+    if not fit:
+        raise BadInput(f"{what} do not fit its nets")
+    others = {tensor.dtype.name for tensor in tensors.values() if tensor.dtype not in _FLOATS}
+    if others:
+        raise BadInput(f"{what} are {min(others)}, but must be {' or '.join(sorted(kind.name for kind in _FLOATS))}")
+    with np.errstate(over="ignore"):
+        weights = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+    if not _all_finite(weights):
+        raise BadInput(f"{what} are not finite")
+    return unflatten({name: jax.device_put(array) for name, array in weights.items()})
+
+
+def _all_finite(arrays: Mapping[str, Any]) -> bool:
+    return all(bool(np.isfinite(np.asarray(array, np.float32)).all()) for array in arrays.values())
 
 
 def _flat(tree: Any) -> dict[str, Any]:
-    return {jax.tree_util.keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+    """The leaves of nested dicts by their names in an agent file."""
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {"/".join(entry.key for entry in path): leaf for path, leaf in leaves}

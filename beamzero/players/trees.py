@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.clocked_tree import ClockedTree
@@ -19,6 +22,8 @@ ROOM = 20_000
 
 _UCT_C = 1.0
 _LONGEST_SECONDS = 3600.0
+_MOST = 1e6
+"""Beyond any number that a search is set by."""
 
 
 def make_mcts(name: str, spec: Spec, game: Game) -> Player:
@@ -49,14 +54,24 @@ def make_alphazero(name: str, spec: Spec, game: Game) -> Player:
     trained = load_trained(path, game, options.get("checkpoint", "last"), "alphazero")
     if not searching:
         return SearchPlayer(name, game, Likeliest(), trained.evaluator)
-    learned = trained.info["settings"]
-    search = _settings(
-        name, options, c=float(learned["c"]), unvisited=float(learned["unvisited"]),
-        relative=bool(learned.get("relative", False)),
-    )  # fmt: skip
+    search = _settings(name, options, **_learned_with(name, trained.info["settings"]))
     if "seconds" in options:
         return ClockedTree(name, game, search, trained.evaluator, options["seconds"])
     return SearchPlayer(name, game, search, trained.evaluator)
+
+
+def _learned_with(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """How the search was set while the agent learned; BadInput where the agent does not say it."""
+    relative = settings.get("relative", False)
+    numbers: dict[str, float] = {}
+    for key in ("c", "unvisited"):
+        number: Any = settings.get(key)
+        if type(number) not in (int, float) or not abs(number) < _MOST:
+            raise BadInput(f"{name}: the agent does not say the number {key}, which it searches with")
+        numbers[key] = float(number)
+    if not isinstance(relative, bool):
+        raise BadInput(f"{name}: what the agent says of the setting relative is neither true nor false")
+    return {"relative": relative, **numbers}
 
 
 def _settings(name: str, options: dict, **others: float) -> MCTS:

@@ -22,6 +22,8 @@ from beamzero.runs.files import check_writable, read_file, reason, write_atomica
 
 FORMAT = "beamzero-agent-1"
 SUFFIX = ".safetensors"
+_DEEPEST = 32
+"""How far names of tensors, and what is said about an agent, may be nested."""
 
 _DTYPES = {
     "F64": np.float64,
@@ -71,7 +73,7 @@ def load_agent(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dic
     try:
         tensors = {name: _array(entry) for name, entry in sorted(entries.items())}
         info = json.loads(metadata["info"])
-        if not isinstance(info, dict):
+        if not isinstance(info, dict) or _is_deep(info):
             raise ValueError
     except (KeyError, ValueError, RecursionError):
         raise BadInput(f"{path} is damaged: what it says about the agent cannot be read") from None
@@ -99,15 +101,30 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of `flatten`."""
+    """The inverse of `flatten`; ValueError where `flatten` gives no such names: "a" beside "a/b", or very deep ones."""
     tree: dict[str, Any] = {}
     for name, array in flat.items():
         *parents, key = name.split("/")
+        if len(parents) > _DEEPEST:
+            raise ValueError(f"a name has more than {_DEEPEST} parts before its last: {name:.40}...")
         node = tree
         for parent in parents:
             node = node.setdefault(parent, {})
+            if not isinstance(node, dict):
+                raise ValueError(f"the names {parent!r:.40} and {name!r:.40} clash")
+        if key in node:
+            raise ValueError(f"the name {name!r:.40} is also the beginning of others")
         node[key] = array
     return tree
+
+
+def _is_deep(info: Any) -> bool:
+    """Whether dicts and lists are nested so far that programs which go through them would fail."""
+    level = [info]
+    for _ in range(_DEEPEST):
+        level = [item for nest in level for item in (nest.values() if isinstance(nest, dict) else nest)]
+        level = [item for item in level if isinstance(item, dict | list)]
+    return bool(level)
 
 
 def _canonical(info: Mapping[str, Any]) -> str:

@@ -198,15 +198,20 @@ def _read_manifest(found: _Found) -> dict[str, Any]:
     """The manifest of a checkpoint; OSError or ValueError says what is wrong with it."""
     manifest = unseal((found.folder / MANIFEST).read_bytes())
     if manifest.get("format") != FORMAT:
-        raise ValueError(f"its format is {manifest.get('format')!r}, but this version reads {FORMAT!r}")
+        raise ValueError(f"its format is {manifest.get('format')!r:.60}, but this version reads {FORMAT!r}")
     if manifest.get("step") != found.step:
-        raise ValueError(f"it belongs to step {manifest.get('step')}")
-    files, leaves, note = (manifest.get(key) for key in ("files", "leaves", "note"))
-    if not (isinstance(leaves, dict) and isinstance(note, dict) and isinstance(files, dict)):
+        raise ValueError(f"it belongs to step {manifest.get('step')!r:.60}")
+    if not _says_all(manifest):
         raise ValueError("it does not say what the checkpoint holds")
-    if not all(isinstance(entry, dict) and entry.keys() == {"sha256", "size"} for entry in files.values()):
-        raise ValueError("it does not say which files there are")
     return manifest
+
+
+def _says_all(manifest: Mapping[str, Any]) -> bool:
+    match manifest:
+        case {"note": dict(), "leaves": dict(leaves), "files": dict(files)}:
+            named = all(isinstance(kind, str) for kind in leaves.values())
+            return named and all(isinstance(one, dict) and one.keys() == {"sha256", "size"} for one in files.values())
+    return False
 
 
 def _damage(found: _Found) -> list[str]:

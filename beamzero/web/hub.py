@@ -138,8 +138,7 @@ class Hub:
 
     async def delete(self, client: str, id: str) -> None:
         """Forget a game, even one that can no longer be played."""
-        row = await asyncio.to_thread(self.store.get, id)
-        if row is None or row.client != client:
+        if await asyncio.to_thread(self.store.client_of, id) != client:
             raise Unknown
         await asyncio.to_thread(self.store.delete, id)
         self._forget(id)

@@ -12,8 +12,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
 from beamzero.players.levels import LEVELS
-from beamzero.players.trained import AGENT_NETS, shipped_agents
-from beamzero.runs.agentfile import load_agent
+from beamzero.players.trained import AGENT_NETS, load_info, shipped_agents
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.run import Run, RunSummary, list_runs
 from beamzero.search.minimax import affordable_depth
@@ -81,8 +80,8 @@ class Offers:
 
     def _trained(self, name: str, game: Game) -> Iterator[AgentOffer]:
         for agent, path in shipped_agents().items():
-            info = load_agent(path)[1]
-            if info.get("game") == game.identity:
+            info = load_info(path)
+            if info["game"] == game.identity:
                 for number, level in zip((2, 3, 5, 7, 9), LEVELS, strict=True):
                     text = f"{info['algorithm']}:{agent},level={level}"
                     yield AgentOffer(text, text, f"Trained, {level}", f"ships with beamzero, plays {level}", number)

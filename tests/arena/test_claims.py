@@ -39,6 +39,13 @@ def test_claims_that_cannot_be_read_are_refused():
         read_claims({"claims": [{"kind": BATTLE, "size": 3}]})
     with pytest.raises(BadInput, match="must be about battle or errors"):
         Claim("beauty", "random", 10, 0.6, 0.5, 0.7)
+    for other in (
+        {"against": 3}, {"search": None}, {"number": "10"}, {"number": 0}, {"number": 10**9}, {"number": True},
+        {"value": "0.6"}, {"low": float("nan")}, {"high": 2},
+    ):  # fmt: skip
+        claim = {"kind": BATTLE, "against": "random", "number": 10, "value": 0.6, "low": 0.5, "high": 0.7}
+        with pytest.raises(BadInput, match="a claim"):
+            read_claims({"claims": [{**claim, **other}]})
 
 
 def test_the_command_finds_a_claim_that_is_not_true(tmp_path, monkeypatch, capsys):

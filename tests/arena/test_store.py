@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sqlite3
 import subprocess
@@ -121,6 +122,132 @@ def test_what_is_no_store_gets_one_line_and_stays_as_it_is(tmp_path, monkeypatch
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(BadInput, match="newer beamzero"):
         Store(newer)
+
+
+AGENTS = {"one": "A", "other": "B"}
+
+
+def results(path):
+    """All that a store knows of two agents."""
+    return {
+        pair: (met.pair_scores.tolist(), met.openings, met.battles)
+        for pair, met in Store(path).meetings("tic_tac_toe", 2, AGENTS).items()
+    }
+
+
+def small_store(path):
+    """A store of as few bytes as can be."""
+    for seed in (1, 2):
+        Store(path).add(played(seed, pairs=4), ("A", "B"), 2, seed)
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA page_size = 512")
+        database.execute("VACUUM")
+    return results(path)
+
+
+def flip_and_look(path, places, rng):
+    """Flip one bit at each of the places, one at a time: how often the store was refused, and how often it was not."""
+    whole, before = path.read_bytes(), results(path)
+    refused = 0
+    for place in places:
+        data = bytearray(whole)
+        data[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(data)
+        try:
+            assert results(path) == before, f"another result after a flip in byte {place}"
+        except BadInput as error:
+            assert "\n" not in str(error)
+            refused += 1
+        for leftover in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + leftover).unlink(missing_ok=True)
+    path.write_bytes(whole)
+    return refused, len(places) - refused
+
+
+def test_a_flipped_bit_changes_no_result(tmp_path):
+    path, rng = tmp_path / "results.db", np.random.default_rng(0)
+    small_store(path)
+    places = rng.choice(path.stat().st_size, 300, replace=False)
+    refused, harmless = flip_and_look(path, places, rng)
+    assert refused > 50 and harmless > 50, "what lies between the rows is of no account"
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_in_any_byte_changes_no_result(tmp_path):
+    path = tmp_path / "results.db"
+    small_store(path)
+    flip_and_look(path, range(path.stat().st_size), np.random.default_rng(1))
+
+
+def change(path, *statements):
+    """Change a store as no program of ours would."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "wrong"),
+    [
+        ("UPDATE pairs SET moving_first = 0.25 WHERE rowid = 1", "battle 1 does not match its SHA-256"),
+        ("UPDATE pairs SET opening = x'00' WHERE rowid = 1", "battle 1 does not match its SHA-256"),
+        ("DELETE FROM pairs WHERE rowid = 6", "battle 2 does not match its SHA-256"),
+        ("INSERT INTO pairs VALUES (1, x'0011223344556677', 1, 1)", "battle 1 does not match its SHA-256"),
+        ("UPDATE battles SET game = 'kalah' WHERE id = 2", "battle 2 does not match its SHA-256"),
+        ("UPDATE battles SET first = 'B', second = 'A' WHERE id = 1", "battle 1 does not match its SHA-256"),
+        ("DELETE FROM digests WHERE battle = 1", "battle 1 does not match its SHA-256"),
+        ("INSERT INTO digests VALUES (9, x'00')", "a row is missing that others belong to"),
+        ("UPDATE pairs SET moving_first = 7 WHERE rowid = 1", "has a score that is not 0 to 1"),
+        ("CREATE TABLE more (x)", "its tables are not those of a file of results"),
+        ("DROP INDEX by_game", "its tables are not those of a file of results"),
+    ],
+)
+def test_results_that_were_changed_are_refused(tmp_path, statement, wrong):
+    path = tmp_path / "results.db"
+    small_store(path)
+    change(path, "PRAGMA foreign_keys = OFF", statement)
+    with pytest.raises(BadInput, match=f"is damaged: .*{wrong}.*; it was left as it is"):
+        results(path)
+
+
+def without_digests(path):
+    """Make of a store what the version before made."""
+    change(path, "DROP TABLE digests", "PRAGMA user_version = 1")
+
+
+def test_a_store_without_digests_is_read_and_gets_them_with_the_next_battle(tmp_path):
+    path = tmp_path / "results.db"
+    before = small_store(path)
+    without_digests(path)
+    old = path.read_bytes()
+    assert results(path) == before and path.read_bytes() == old, "reading changes nothing"
+    Store(path).add(played(3, pairs=4), ("A", "B"), 2, seed=3)
+    (now,) = results(path).values()
+    (then,) = before.values()
+    assert now[0] == then[0] + played(3, pairs=4).pair_scores.tolist() and now[2] == 3
+    change(path, "UPDATE pairs SET moving_first = 0.25 WHERE rowid = 1")
+    with pytest.raises(BadInput, match="battle 1 does not match its SHA-256"):
+        results(path)
+
+
+def test_a_damaged_store_without_digests_gets_none(tmp_path):
+    path = tmp_path / "results.db"
+    small_store(path)
+    without_digests(path)
+    store = Store(path)
+    change(path, "PRAGMA foreign_keys = OFF", "DELETE FROM battles WHERE id = 1")
+    old = path.read_bytes()
+    with pytest.raises(BadInput, match="is damaged"):
+        store.add(played(3, pairs=4), ("A", "B"), 2, seed=3)
+    assert path.read_bytes() == old
+
+
+def test_an_empty_file_is_a_store_without_results(tmp_path):
+    path = tmp_path / "results.db"
+    path.touch()
+    assert results(path) == {}
+    Store(path).add(played(1), ("A", "B"), 2, seed=1)
+    assert len(results(path)) == 1
 
 
 def test_players_that_repeat_themselves_do_not_meet_twice_in_an_opening():

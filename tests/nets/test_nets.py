@@ -89,6 +89,10 @@ def test_a_text_names_a_net(text, settings):
         ("resnet:stem=no", "resnet: stem is 'no', but must be true or false"),
         ("dense:widths=42-", "dense: widths is '42-', but must be whole numbers"),
         ("dense:norm=layer", "dense: norm is 'layer', but must be none or batch"),
+        ("dense:widths=8" + "-8" * 64, "dense: widths has 65 layers, but may have at most 64"),
+        ("resnet:dense=8" + "-8" * 64, "resnet: dense has 65 layers, but may have at most 64"),
+        ("conv:channels=8" + "-8" * 64, "conv: channels has 65 layers, but may have at most 64"),
+        ("mlp:" + " " * 997, "the text of a net has 1001 characters, but may have at most 1000"),
     ],
 )
 def test_another_text_is_refused(text, wrong):
@@ -177,6 +181,8 @@ def test_shapes_tells_what_init_makes_and_weights_are_kept_whole(text):
         net = Net(TIC_TAC_TOE, make_net(text), head, "bfloat16")
         assert made == jax.tree.map(lambda x: (x.shape, x.dtype), net.shapes())
         assert all(leaf.dtype == np.float32 for leaf in jax.tree.leaves(weights))
+        names = [path[-1].key for path, _ in jax.tree_util.tree_leaves_with_path(weights)]
+        assert names.count("kernel") == net.settings.layers
 
 
 @pytest.mark.parametrize("text", SMALL.values(), ids=SMALL)

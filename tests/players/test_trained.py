@@ -6,6 +6,7 @@ import json
 import shutil
 
 import jax
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -114,6 +115,26 @@ def test_another_game_is_refused(run, file):
         (lambda t, i: i.update(settings=7), "no agent of probs that this version can read"),
         (lambda t, i: i["settings"].pop("q_net"), "no agent of probs that this version can read"),
         (lambda t, i: i["settings"].update(q_net="mlp:width=9,depth=2"), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"more": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"q": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"q/head": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"q/head/bias/x": np.zeros(8, np.float32)}), "its weights do not fit its nets"),
+        (lambda t, i: t.update({"q/" + "/".join("a" * 1000): np.zeros(8, np.float32)}), "do not fit its nets"),
+        (lambda t, i: i["settings"].update(q_net="resnet:channels=2048,blocks=80"), "its weights do not fit its nets"),
+        (
+            lambda t, i: i["settings"].update(q_net="dense:widths=8" + "-8" * 99),
+            "has 100 layers, but may have at most 64",
+        ),
+        (lambda t, i: i["settings"].update(q_net="mlp:width=8,depth=2000"), "depth is 2000, but must be 1 to 64"),
+        (
+            lambda t, i: i["settings"].update(q_net="mlp:" + " " * 2000),
+            "has 2004 characters, but may have at most 1000",
+        ),
+        (lambda t, i: t.update({"q/head/bias": np.full(9, np.nan, np.float32)}), "its weights are not finite"),
+        (lambda t, i: t.update({"q/head/bias": np.full(9, -np.inf, np.float16)}), "its weights are not finite"),
+        (lambda t, i: t.update({"q/head/bias": np.full(9, 1e39, np.float64)}), "its weights are not finite"),
+        (lambda t, i: t.update({"q/head/bias": np.zeros(9, bool)}), "its weights are bool, but must be bfloat16 or"),
+        (lambda t, i: t.update({"q/head/bias": np.zeros(9, np.int32)}), "its weights are int32, but must be"),
         (lambda t, i: i["settings"].update(q_net="transformer"), "unknown net 'transformer'"),
         (lambda t, i: i["settings"].update(q_net=5), "no agent of probs that this version can read|must be"),
         (lambda t, i: i.update(algorithm="alphazero"), "was trained by alphazero: write alphazero:"),
@@ -132,6 +153,24 @@ def test_a_foreign_agent_is_refused_in_one_line(file, tmp_path, change, wrong):
     with pytest.raises(BadInput, match=wrong) as error:
         load_trained(str(tmp_path / "other.safetensors"), TIC_TAC_TOE).evaluator.scores(positions(2))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.float64])
+def test_weights_may_be_floating_point_numbers_of_other_sizes(file, tmp_path, kind):
+    tensors, info = load_agent(file)
+    save_agent(tmp_path / "other.safetensors", {name: array.astype(kind) for name, array in tensors.items()}, info)
+    weights = flatten(load_trained(str(tmp_path / "other.safetensors"), TIC_TAC_TOE).weights)
+    assert {name: array.dtype for name, array in weights.items()} == dict.fromkeys(tensors, np.float32)
+    for name, array in tensors.items():
+        np.testing.assert_array_equal(weights[name], array.astype(kind).astype(np.float32))
+
+
+def test_weights_that_16_bits_cannot_hold_are_not_rounded_to_infinity(file, tmp_path):
+    trained = load_trained(str(file), TIC_TAC_TOE)
+    trained.weights["q"]["head"]["bias"] = np.full(9, 1e6, np.float32)
+    with pytest.raises(BadInput, match="too large for 16 bits"):
+        trained.save(tmp_path / "half.safetensors", half=True)
+    assert not (tmp_path / "half.safetensors").exists()
 
 
 @pytest.mark.slow

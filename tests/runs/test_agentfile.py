@@ -93,6 +93,10 @@ def test_garbage_is_refused(tmp_path, data):
         ({"format": "beamzero-agent-1", "info": "{"}, "what it says about the agent cannot be read"),
         ({"format": "beamzero-agent-1", "info": "[]"}, "what it says about the agent cannot be read"),
         ({"format": "beamzero-agent-1", "info": "[" * 100_000}, "what it says about the agent cannot be read"),
+        (
+            {"format": "beamzero-agent-1", "info": '{"a":' + "[" * 50 + "]" * 50 + "}"},
+            "what it says about the agent cannot be read",
+        ),
         ({"format": "beamzero-agent-1", "info": "{}"}, "does not match its SHA-256"),
     ],
 )
@@ -159,3 +163,9 @@ def test_unflatten_undoes_flatten():
     for key in wrong:
         with pytest.raises(ValueError, match="key"):
             flatten({key: np.zeros(1)})
+
+
+@pytest.mark.parametrize("names", [["a", "a/b"], ["a/b", "a"], ["a/b/c", "a/b"], ["/".join("a" * 1000)]])
+def test_names_that_no_tree_has_are_refused(names):
+    with pytest.raises(ValueError, match=r"\A.{1,200}\Z"):
+        unflatten(dict.fromkeys(names, np.zeros(1)))

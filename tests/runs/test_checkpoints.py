@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import time
@@ -207,6 +208,19 @@ def test_a_checkpoint_under_another_step_is_reported(three):
 def test_any_garbage_for_a_manifest_is_reported(three, text):
     (folder_of(three, 3) / "manifest.json").write_bytes(text)
     assert three.verify(3) == ["manifest.json: its content was changed or cut"]
+
+
+@pytest.mark.parametrize("key", ["format", "step", "note", "leaves", "files"])
+def test_a_sealed_manifest_that_says_something_else_is_reported(three, key):
+    path = folder_of(three, 3) / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    for value in (None, True, 7, "text", [1], {"a": 1}, {"a": {"b": 1}}, {"weights": [1]}):
+        if not (key == "note" and isinstance(value, dict)):
+            path.write_bytes(module._encode_manifest({**manifest, key: value}))
+            assert len(three.verify(3)) == 1
+            assert three.restore(small(0), warn=lambda _: None).step == 2
+    path.write_bytes(module._encode_manifest({name: item for name, item in manifest.items() if name != key}))
+    assert len(three.verify(3)) == 1
 
 
 def test_where_nothing_is_whole_the_run_stops_in_one_line(three):

@@ -12,6 +12,7 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import analyse
 from beamzero.web.limits import Limits
+from beamzero.web.store import Store
 from tests.web.serving import begin, seat, server
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -163,13 +164,10 @@ def test_an_agent_whose_turn_it_was_when_the_server_died_moves_then(tmp_path):
     with server(tmp_path, ["tic_tac_toe"]) as browsers:
         one = browsers()
         id = begin(one, seats=("human", "human"), moves=["b2"])
-    import sqlite3
-
-    db = sqlite3.connect(tmp_path / "games.sqlite")
-    told = json.loads(db.execute("select told from tables").fetchone()[0])
-    db.execute("update tables set told = ?", (json.dumps({**told, "seats": ["human", "random"]}),))
-    db.commit()
-    db.close()
+    store = Store(tmp_path / "games.sqlite")
+    row = store.get(id)
+    store.put(id, {**row.told, "seats": ["human", "random"]}, row.summary)
+    store.close()
     with server(tmp_path, ["tic_tac_toe"]) as browsers:
         again = browsers()
         again.cookies = one.cookies

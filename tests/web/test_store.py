@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import sqlite3
 
 import pytest
@@ -51,6 +53,82 @@ def test_a_browser_sees_its_own_tables_only_and_the_oldest_make_room(tmp_path, o
     store.put("t3", {"moves": [7]}, {})
     assert [row.id for row in store.of_client("me", 10)] == ["t2"]
     assert [row.id for row in store.of_client("you", 10)] == ["other"]
+
+
+def all_of(path):
+    """All that a file keeps, None for a game that cannot be opened; BadInput where the file is refused."""
+    store = Store(path)
+    try:
+        games = {}
+        for id in ("t0", "t1", "t2", "t3", "other"):
+            try:
+                games[id] = store.get(id)
+            except BadInput:
+                games[id] = None
+        return games, store.of_client("me", 10)
+    finally:
+        store.close()
+
+
+def small(path):
+    """A file of few bytes in which games are kept."""
+    fill(Store(path)).close()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for statement in ("pragma journal_mode = delete", "pragma page_size = 512", "vacuum"):
+            db.execute(statement)
+
+
+def test_a_flipped_bit_makes_no_other_game(tmp_path):
+    path, rng = tmp_path / "games.sqlite", random.Random(0)
+    small(path)
+    whole, (games, listed) = path.read_bytes(), all_of(path)
+    refused = 0
+    for place in rng.sample(range(len(whole)), 120):
+        data = bytearray(whole)
+        data[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+        try:
+            found, list_now = all_of(path)
+        except BadInput as error:
+            assert "\n" not in str(error)
+            refused += 1
+        else:
+            assert all(found[id] in (None, row) for id, row in games.items())
+            assert [row for row in listed if row in list_now] == list_now
+            refused += found != games
+        for leftover in ("-wal", "-shm", "-journal"):
+            path.with_name(path.name + leftover).unlink(missing_ok=True)
+    assert refused > 20
+
+
+def test_a_game_that_was_changed_on_the_disk_is_refused_and_the_others_are_not(tmp_path, open_store):
+    path = tmp_path / "games.sqlite"
+    fill(Store(path)).close()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("update tables set told = '{\"moves\": [9]}' where id = 't1'")
+        db.execute("update tables set told = 'no JSON' where id = 't2'")
+    store = open_store(path)
+    for id in ("t1", "t2"):
+        with pytest.raises(BadInput, match="this game was damaged on the disk"):
+            store.get(id)
+    assert [row.id for row in store.of_client("me", 10)] == ["t3", "t0"]
+    assert store.client_of("t2") == "me" and store.client_of("t9") is None, "so it can be deleted"
+    store.put("t1", {"moves": [1]}, {})
+    assert store.get("t1").told == {"moves": [1]}, "what is put anew is whole again"
+
+
+def test_a_file_without_digests_gets_them(tmp_path, open_store):
+    path = tmp_path / "games.sqlite"
+    fill(Store(path)).close()
+    before = all_of(path)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("alter table tables drop column sha256")
+        db.execute("pragma user_version = 1")
+    assert all_of(path) == before
+    store = open_store(path)
+    store.add("new", "me", "kalah", {}, {})
+    store.put("t0", {"moves": [4]}, {})
+    assert store.get("new").told == {} and store.get("t0").told == {"moves": [4]}
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
