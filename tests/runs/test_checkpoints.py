@@ -14,6 +14,7 @@ from beamzero.runs import checkpoints as module
 from beamzero.runs import trees
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import TEMPORARY
+from beamzero.runs.seal import seal
 from beamzero.runs.trees import named_leaves
 
 
@@ -216,10 +217,10 @@ def test_a_sealed_manifest_that_says_something_else_is_reported(three, key):
     manifest = json.loads(path.read_bytes())
     for value in (None, True, 7, "text", [1], {"a": 1}, {"a": {"b": 1}}, {"weights": [1]}):
         if not (key == "note" and isinstance(value, dict)):
-            path.write_bytes(module._encode_manifest({**manifest, key: value}))
+            path.write_bytes(seal({**manifest, key: value}))
             assert len(three.verify(3)) == 1
             assert three.restore(small(0), warn=lambda _: None).step == 2
-    path.write_bytes(module._encode_manifest({name: item for name, item in manifest.items() if name != key}))
+    path.write_bytes(seal({name: item for name, item in manifest.items() if name != key}))
     assert len(three.verify(3)) == 1
 
 
