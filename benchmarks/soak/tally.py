@@ -110,5 +110,10 @@ class Clock:
         self.until = time.monotonic() + seconds
 
     @property
+    def left(self) -> float:
+        """Seconds until then."""
+        return self.until - time.monotonic()
+
+    @property
     def is_over(self) -> bool:
-        return time.monotonic() >= self.until
+        return self.left <= 0
