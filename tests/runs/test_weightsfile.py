@@ -156,7 +156,7 @@ def test_weights_are_replaced_only_while_they_are_there(file):
     assert load_weights(file, GAME) == fought
     theirs = dataclasses.replace(WEIGHTS, tempo=0.4)
     save_weights(file, theirs)
-    with pytest.raises(RunStopped, match="another program has written .* meanwhile: it was left as it is"):
+    with pytest.raises(RunStopped, match=r"another program has written .* meanwhile: it was left as it is"):
         replace_weights(file, WEIGHTS, fought)
     assert load_weights(file, GAME) == theirs
     file.unlink()
