@@ -59,7 +59,7 @@ def huge_settings(tally: Tally, folder: Path, seed: int, scale: float, clock: Cl
         if clock.is_over:
             return
         (trial,) = huge_setting_trials([command])
-        if trial.is_right:
+        if trial.refused:
             tally.add("settings that ask for too much: refused in one line")
         else:
             tally.fail(

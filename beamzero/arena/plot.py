@@ -1,6 +1,7 @@
 """Pictures of a training run: how strong the agent became, and how well its nets fit."""
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable
+from beamzero.runs.files import check_writable, write_atomically
 
 # Okabe and Ito's colours, which stay apart for colour-blind eyes.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6B6B6B"
@@ -218,12 +219,9 @@ def check_picture_path(path: Path) -> None:
 
 def write_png(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib's, whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        figure.savefig(unfinished, format="png")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_atomically(path, picture.getvalue())
 
 
 def _floats(values: Sequence[float | None]) -> np.ndarray:

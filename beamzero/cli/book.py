@@ -71,7 +71,10 @@ def book_command(
     moves: Moves = "",
     json: AsJson = False,
 ) -> None:
-    """Make an opening book by deep search or from self-play, which any agent plays from with book=FILE."""
+    """Make an opening book by deep search or from self-play, which any agent plays from with book=FILE.
+
+    The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
+    """
     rules = make_game(game)
     if rules.hidden:
         raise BadInput(f"there are no books for {rules.name}: they go by the whole position, which it hides")

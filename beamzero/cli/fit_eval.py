@@ -26,7 +26,7 @@ from beamzero.cli.measure import battle_json, show_battle
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
-from beamzero.runs.weightsfile import Weights, check_weights_path, save_weights
+from beamzero.runs.weightsfile import Weights, check_weights_path, replace_weights, save_weights
 from beamzero.spec import quote
 from beamzero.training.evaluation import Learned, Plan, Report, Round, learn_weights
 
@@ -68,7 +68,11 @@ def fit_eval_command(
     plot: _Plot = None,
     json: AsJson = False,
 ) -> None:
-    """Learn the weights of a game's evaluation from self-play, and let them fight those made by hand."""
+    """Learn the weights of a game's evaluation from self-play, and let them fight those made by hand.
+
+    The file is written whole: of two commands that write the same one, the last to learn its weights is kept, and the
+    other says so and stops.
+    """
     rules = make_game(game)
     plan = Plan(games=games, rounds=rounds, depth=depth, noise=noise, trial_games=trial_games)
     path = path or Path(re.sub(r"[^\w.=+-]", "-", game) + ".weights.json")
@@ -91,7 +95,7 @@ def fit_eval_command(
         played = None
         if battle_games and learned.is_new:
             played = _battle(rules, f"{by_hand},weights={quote(str(path))}", by_hand, battle_games, seed, update)
-            save_weights(path, _with_battle(weights, played))
+            replace_weights(path, weights, _with_battle(weights, played))
     points = learned.played.features @ (np.array(weights.values) / weights.point)
     bins = calibrate(points, learned.played.result, learned.played.game)
     if plot is not None:

@@ -176,7 +176,10 @@ def export(
     half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Write a run's agent as one .safetensors file with its settings inside."""
+    """Write a run's agent as one .safetensors file with its settings inside.
+
+    The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
+    """
     about = Run.open(run).about
     if not isinstance(about.get("game_text"), str):
         raise BadInput(f"{run / 'run.json'} does not say which game it is about")

@@ -24,7 +24,10 @@ def register(app: typer.Typer) -> None:
 
 
 def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJson = False) -> None:
-    """Solve all endgames of Kalah with up to so many seeds in the houses, for searches to look up."""
+    """Solve all endgames of Kalah with up to so many seeds in the houses, for searches to look up.
+
+    The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
+    """
     rules = check_seeds(make_game(game), seeds)
     path = check_table_path(file or _default_name(rules, seeds))
     start = time.perf_counter()

@@ -5,21 +5,26 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import errno
+import functools
 import hashlib
 import os
+import platform
 import re
 import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from beamzero.errors import BadInput, RunStopped
 
 TEMPORARY = ".writing-"
-"""How the name of every unfinished file or folder begins. A kill may leave one behind; nothing ever reads it."""
+"""How the name of every unfinished file or folder begins. A kill may leave one behind; nothing ever reads it, and the
+next writer of the same file removes it."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+_A_DAY = 24 * 3600.0
 _FULL_TEXT = re.compile(
     r"no space left|disk quota exceeded|quota exceeded|file too large|(disk|device|file ?system) (is )?full"
     r"|not enough (disk )?space|resource_exhausted\b.*\b(disk|storage|file ?system)\b",
@@ -29,23 +34,69 @@ _FULL_TEXT = re.compile(
 
 def temporary_beside(path: Path) -> Path:
     """A name in the folder of `path` that nobody else uses, for what is being written."""
-    return path.parent / f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}"
+    return path.parent / f"{TEMPORARY}{path.name}-{_this_machine()}-{secrets.token_hex(4)}"
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Make `data` the content of `path`. After a kill or a full disk the old content is still there, untouched."""
+    """Make `data` the content of `path`. After a kill or a full disk the old content is still there, untouched.
+
+    What killed writers of the same file left behind is removed.
+    """
     path = Path(path)
-    temporary = temporary_beside(path)
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data.encode() if isinstance(data, str) else data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with _unfinished(path) as file:
+        _remove_strays(path, file)
+        file.write(data.encode() if isinstance(data, str) else data)
+        file.flush()
+        os.fsync(file.fileno())
+        if os.name == "nt":  # Windows renames no open file
+            file.close()
+        os.replace(file.name, path)
     sync_folder(path.parent)
+
+
+@contextlib.contextmanager
+def _unfinished(path: Path) -> Iterator[BinaryIO]:
+    """A new file beside `path`, locked while it is open so that others see that its writer lives; gone at the end."""
+    with contextlib.ExitStack() as stack:
+        while True:
+            temporary = temporary_beside(path)
+            stack.callback(temporary.unlink, missing_ok=True)
+            file = stack.enter_context(open(temporary, "wb"))
+            with contextlib.suppress(OSError):  # a lock that fails must not keep anyone from writing
+                _lock(file.fileno())
+            if _is_at(file.fileno(), temporary):
+                break
+            stack.close()  # it was taken for a stray before it was locked
+        yield file
+
+
+def _remove_strays(path: Path, mine: BinaryIO) -> None:
+    """Remove unfinished files for `path` whose writers are dead; `mine` is the one that is being written now.
+
+    A stray of this machine is one that nobody has locked. Not every network folder tells one machine of the locks of
+    another, so that a file of another machine, or any where there are no locks, must be a day old as well.
+    """
+    names = re.compile(rf"{re.escape(TEMPORARY + path.name)}(?:-([0-9a-f]{{4}}))?-[0-9a-f]{{8}}")
+    now = os.fstat(mine.fileno()).st_mtime  # by the clock of the folder, which may be that of another machine
+    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            match = names.fullmatch(entry.name)
+            if match is None or entry.name == Path(mine.name).name:
+                continue
+            with contextlib.suppress(OSError):  # its writer lives, another was quicker, or we may not
+                if entry.is_file(follow_symlinks=False):
+                    here, age = match[1] == _this_machine(), now - entry.stat(follow_symlinks=False).st_mtime
+                    _remove_if_dead(entry.path, here, age > _A_DAY)
+
+
+def _remove_if_dead(stray: str, here: bool, old: bool) -> None:
+    """OSError where its writer lives."""
+    with open(stray, "r+b") as file:
+        locked = _lock(file.fileno(), wait=False)
+        if locked and (here or old):
+            os.unlink(stray)
+    if old and not locked:  # closed by now, as Windows wants it
+        os.unlink(stray)
 
 
 @contextlib.contextmanager
@@ -60,8 +111,8 @@ def taking_turns(path: Path) -> Iterator[bytes]:
     with contextlib.ExitStack() as stack:
         while True:
             file = stack.enter_context(open(path, "a+b"))
-            _wait_for_lock(file.fileno())
-            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            _lock(file.fileno())
+            if _is_at(file.fileno(), path):
                 break
             stack.close()  # it was replaced while we waited: this lock is that of the old file
         file.seek(0)
@@ -75,15 +126,35 @@ def taking_turns(path: Path) -> Iterator[bytes]:
             raise
 
 
-def _wait_for_lock(descriptor: int) -> None:
-    with contextlib.suppress(ImportError):
+def _lock(descriptor: int, wait: bool = True) -> bool:
+    """Take the lock of an open file; BlockingIOError where another has it and we do not `wait`.
+
+    False where there are no locks. The lock goes with the file or the process, whichever ends first.
+    """
+    try:
         import fcntl
 
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except ImportError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return False
+    return True
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether an open file is still the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@functools.cache
+def _this_machine() -> str:
+    return hashlib.sha256(platform.node().encode(errors="replace")).hexdigest()[:4]
 
 
 def sync_folder(folder: Path) -> None:
@@ -176,7 +247,7 @@ def check_writable(path: Path, what: str) -> None:
     probe = temporary_beside(path)
     with writing(str(path), otherwise=BadInput):
         probe.touch()
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another writer may have taken it for a stray
 
 
 def reason(error: BaseException) -> str:

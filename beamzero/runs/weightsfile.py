@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from beamzero.errors import BadInput
+from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game
-from beamzero.runs.files import check_writable, read_file, reason, write_atomically, writing
+from beamzero.runs.files import check_writable, read_file, reason, taking_turns, write_atomically, writing
 
 FORMAT = "beamzero-weights-1"
 
@@ -49,10 +49,22 @@ def check_weights_path(path: str | os.PathLike[str]) -> None:
 def save_weights(path: str | os.PathLike[str], weights: Weights) -> None:
     """Write weights, replacing those that are there."""
     check_weights_path(path)
-    content = {"format": FORMAT, **dataclasses.asdict(weights)}
-    text = json.dumps({**content, "sha256": _digest(content)}, indent=2, allow_nan=False)
     with writing(str(path), otherwise=BadInput):
-        write_atomically(path, text + "\n")
+        write_atomically(path, _encode(weights))
+
+
+def replace_weights(path: str | os.PathLike[str], old: Weights, new: Weights) -> None:
+    """Write `new` where `old` was saved; RunStopped where it is there no longer, since another program wrote others."""
+    path = Path(path)
+    with writing(str(path), otherwise=BadInput), taking_turns(path) as there:
+        if there != _encode(old):
+            raise RunStopped(f"another program has written {path} meanwhile: it was left as it is")
+        write_atomically(path, _encode(new))
+
+
+def _encode(weights: Weights) -> bytes:
+    content = {"format": FORMAT, **dataclasses.asdict(weights)}
+    return (json.dumps({**content, "sha256": _digest(content)}, indent=2, allow_nan=False) + "\n").encode()
 
 
 def load_weights(path: str | os.PathLike[str], game: Game) -> Weights:

@@ -1,3 +1,5 @@
+import concurrent.futures
+import contextlib
 import errno
 import os
 import subprocess
@@ -136,3 +138,114 @@ def test_pipes_and_devices_are_neither_read_nor_replaced(tmp_path):
             files.check_writable(tmp_path / name, "a book is")
     with pytest.raises(IsADirectoryError):
         files.read_file(tmp_path)
+
+
+WRITER = """if True:
+    import os, pathlib, sys, time
+    from beamzero.runs import files
+    sync = os.fsync
+    def stop(descriptor):
+        print("writing", flush=True)
+        sys.stdin.readline()
+        sync(descriptor)
+    files.os.fsync = stop
+    files.sync_folder = lambda folder: None
+    files.write_atomically(pathlib.Path(sys.argv[1]), "theirs")
+"""
+
+
+@contextlib.contextmanager
+def writer(path):
+    """A process that has begun to write `path` and waits for a line."""
+    words = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "writing\n"
+        yield process
+
+
+def strays(folder):
+    return [path for path in folder.iterdir() if path.name.startswith(files.TEMPORARY)]
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_writer_of_the_same_file(tmp_path):
+    with writer(tmp_path / "file") as process:
+        process.kill()
+    (stray,) = strays(tmp_path)
+    files.write_atomically(tmp_path / "file-2", "mine")
+    files.write_atomically(tmp_path / "fil", "mine")
+    assert strays(tmp_path) == [stray], "which is another file's"
+    files.write_atomically(tmp_path / "file", "mine")
+    assert not strays(tmp_path) and (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_writer_that_lives_is_not_robbed(tmp_path):
+    with writer(tmp_path / "file") as process:
+        files.write_atomically(tmp_path / "file", "mine")
+        assert (tmp_path / "file").read_text() == "mine" and len(strays(tmp_path)) == 1
+        process.communicate("\n")
+    assert process.returncode == 0
+    assert (tmp_path / "file").read_text() == "theirs" and not strays(tmp_path)
+
+
+def age(path, seconds):
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+@pytest.mark.parametrize("locks", [True, False])
+@pytest.mark.parametrize("machine", ["this", "other", "unknown"])
+@pytest.mark.parametrize("days", [0.5, 2])
+def test_where_locks_say_nothing_a_stray_is_one_after_a_day(tmp_path, monkeypatch, locks, machine, days):
+    path = tmp_path / "file"
+    stray = files.temporary_beside(path)
+    if machine != "this":
+        *beginning, name, number = stray.name.split("-")
+        name = "" if machine == "unknown" else "-ffff" if name == "0000" else "-0000"
+        stray = tmp_path / f"{'-'.join(beginning)}{name}-{number}"
+    stray.write_text("half")
+    age(stray, days * 24 * 3600)
+    if not locks:
+
+        def refuse(*_):
+            raise OSError(errno.ENOLCK, "no locks here")
+
+        monkeypatch.setattr("fcntl.flock", refuse)
+    files.write_atomically(path, "whole")
+    assert stray.exists() == (days < 1 and not (locks and machine == "this"))
+
+
+def test_only_files_are_taken_for_strays(tmp_path):
+    path, other = tmp_path / "file", tmp_path / "other"
+    other.write_text("somebody's")
+    link, folder = files.temporary_beside(path), files.temporary_beside(path)
+    link.symlink_to(other)
+    folder.mkdir()
+    files.write_atomically(path, "whole")
+    assert link.is_symlink() and folder.is_dir() and other.read_text() == "somebody's"
+
+
+def test_a_file_that_is_taken_for_a_stray_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    usual, seen = files._lock, []
+
+    def slow(descriptor, wait=True):
+        if not seen:
+            (stray,) = strays(tmp_path)
+            stray.unlink()
+        seen.append(descriptor)
+        return usual(descriptor, wait)
+
+    monkeypatch.setattr(files, "_lock", slow)
+    files.write_atomically(tmp_path / "file", "whole")
+    assert (tmp_path / "file").read_text() == "whole" and len(seen) == 2
+
+
+def test_many_writers_of_one_file_do_not_rob_each_other(tmp_path):
+    path = tmp_path / "file"
+
+    def write(number):
+        for _ in range(25):
+            files.write_atomically(path, f"{number}")
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert path.read_text() in map(str, range(8)) and not strays(tmp_path)

@@ -10,7 +10,15 @@ import pytest
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import make_game
 from beamzero.runs import files
-from beamzero.runs.weightsfile import FORMAT, Weights, _digest, check_weights_path, load_weights, save_weights
+from beamzero.runs.weightsfile import (
+    FORMAT,
+    Weights,
+    _digest,
+    check_weights_path,
+    load_weights,
+    replace_weights,
+    save_weights,
+)
 
 GAME = make_game("kalah:houses=4,seeds=3")
 NUMBERS = (0.31234, -0.05, 1e-07, 0.0, 0.2)
@@ -140,3 +148,18 @@ def test_a_full_disk_leaves_the_weights_that_were_there(file, monkeypatch):
     with pytest.raises(RunStopped, match="the disk is full"):
         save_weights(file, dataclasses.replace(WEIGHTS, point=0.4))
     assert file.read_bytes() == before and os.listdir(file.parent) == [file.name]
+
+
+def test_weights_are_replaced_only_while_they_are_there(file):
+    fought = dataclasses.replace(WEIGHTS, made={**WEIGHTS.made, "battle": {"score": 0.5}})
+    replace_weights(file, WEIGHTS, fought)
+    assert load_weights(file, GAME) == fought
+    theirs = dataclasses.replace(WEIGHTS, tempo=0.4)
+    save_weights(file, theirs)
+    with pytest.raises(RunStopped, match=r"another program has written .* meanwhile: it was left as it is"):
+        replace_weights(file, WEIGHTS, fought)
+    assert load_weights(file, GAME) == theirs
+    file.unlink()
+    with pytest.raises(RunStopped, match="meanwhile"):
+        replace_weights(file, WEIGHTS, fought)
+    assert os.listdir(file.parent) == []
