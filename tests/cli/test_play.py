@@ -542,7 +542,7 @@ def test_by_default_a_shipped_agent_plays_then_the_newest_run_then_a_lookahead(t
 
     monkeypatch.setattr(play, "shipped_agents", lambda: {"other": Path("a"), "strong": Path("b")})
     games = {"a": "chess", "b": "tic_tac_toe"}
-    monkeypatch.setattr(play, "load_agent", lambda path: ({}, {"game": games[path.name], "algorithm": "probs"}))
+    monkeypatch.setattr(play, "load_info", lambda path: {"game": games[path.name], "algorithm": "probs"})
     assert default_agent(TIC_TAC_TOE) == ("probs:strong,level=full", " (it ships with beamzero)")
     assert default_agent(TIC_TAC_TOE, "easy")[0] == "probs:strong,level=easy"
     monkeypatch.setattr(play, "shipped_agents", dict)
@@ -559,7 +559,7 @@ def test_an_agent_of_alphazero_plays_by_default_with_its_search(tmp_path, monkey
         Path(folder, "metrics.jsonl").write_text('{"iteration": 1}\n')
     assert default_agent(TIC_TAC_TOE) == ("alphazero:runs/mine,sims=100", " (the newest run in runs)")
     monkeypatch.setattr(play, "shipped_agents", lambda: {"strong": Path("a")})
-    monkeypatch.setattr(play, "load_agent", lambda path: ({}, {"game": "tic_tac_toe", "algorithm": "alphazero"}))
+    monkeypatch.setattr(play, "load_info", lambda path: {"game": "tic_tac_toe", "algorithm": "alphazero"})
     assert default_agent(TIC_TAC_TOE) == ("alphazero:strong,level=full", " (it ships with beamzero)")
 
 
