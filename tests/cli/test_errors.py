@@ -45,6 +45,7 @@ def made(tmp_path_factory, begun_run) -> Path:
     shutil.copy(folder / "run" / "run.json", folder / "begun")
     (folder / "wrong.py").write_text("1 / 0")
     (folder / "leaves.py").write_text("import sys\n\nsys.exit(0)\n")
+    (folder / "device").symlink_to(os.devnull)
     (folder / "bare.py").write_text("size = 3\n")
     (folder / "faulty.py").write_text(FAULTY)
     (folder / "games.jsonl").write_text('{"game": "tic_tac_toe", "moves": ["a1"]}\n')
@@ -179,13 +180,13 @@ WRONG: list[tuple[list[str], str]] = [
     (["rate", "tic_tac_toe", "lookahead:1", "--store", "nowhere/x"], "there is no folder nowhere to keep x in"),
     (["rate", "tic_tac_toe", "lookahead:1", "--store", "other.db"], "other.db is a database, but not one of results"),
     (["rate", "tic_tac_toe", "lookahead:1", "--store", "/proc/x.db"], "could not write /proc/x.db"),
-    (["rate", "tic_tac_toe", "lookahead:1", "--store", "/dev/null"], "/dev/null is no ordinary file, but results are"),
+    (["rate", "tic_tac_toe", "lookahead:1", "--store", "device"], "device is no ordinary file, but results are"),
     (["rate", "tic_tac_toe", "lookahead:1", "--plot", "nowhere/x.png"], "there is no folder nowhere to write x.png"),
     (["rate", "tic_tac_toe", "lookahead:1", "--plot", "x.docx"], "file must end in .png, but 'x.docx' does not"),
     (["score", "tic_tac_toe", "random", "--plot", "x.docx"], "file must end in .png, but 'x.docx' does not"),
     (["replay", "games.jsonl", "--agent", "random", "--plot", "x"], "a picture's file must end in .png, but 'x' does"),
     (["fit-eval", "tic_tac_toe", "--plot", "x.svg"], "a picture's file must end in .png, but 'x.svg' does not"),
-    (["book", "tic_tac_toe", "--out", "/dev/null"], "/dev/null is no ordinary file, but an opening book is one"),
+    (["book", "tic_tac_toe", "--out", "device"], "device is no ordinary file, but an opening book is one"),
     (["rate", "tic_tac_toe", "lookahead:1", "--games", "0"], "there are no games of lookahead:1, random"),
     # moves
     (["perft", "tic_tac_toe", "0"], "depth is 0, but must be 1 to 100"),
