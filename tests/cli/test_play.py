@@ -22,6 +22,7 @@ from beamzero.cli.play import NOBODY, Session, default_agent
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, make_game
 from beamzero.players import Player, make_player
+from beamzero.runs.metrics import Metrics
 from beamzero.runs.run import Run
 from beamzero.search.evaluator import SearchResult
 
@@ -537,7 +538,8 @@ def test_by_default_a_shipped_agent_plays_then_the_newest_run_then_a_lookahead(t
     ):
         Run.create(folder, {"game": game, "algorithm": "probs"})
         if "empty" not in folder:
-            Path(folder, "metrics.jsonl").write_text('{"iteration": 1}\n')
+            with Metrics(folder) as metrics:
+                metrics.append({"iteration": 1})
     assert default_agent(TIC_TAC_TOE) == ('probs:"runs/my run, old"', " (the newest run in runs)")
 
     monkeypatch.setattr(play, "shipped_agents", lambda: {"other": Path("a"), "strong": Path("b")})
@@ -556,7 +558,8 @@ def test_an_agent_of_alphazero_plays_by_default_with_its_search(tmp_path, monkey
     monkeypatch.setattr(play, "shipped_agents", dict)
     for folder, algorithm in (("runs/mine", "alphazero"), ("runs/unknown", "sarsa")):
         Run.create(folder, {"game": "tic_tac_toe", "algorithm": algorithm})
-        Path(folder, "metrics.jsonl").write_text('{"iteration": 1}\n')
+        with Metrics(folder) as metrics:
+            metrics.append({"iteration": 1})
     assert default_agent(TIC_TAC_TOE) == ("alphazero:runs/mine,sims=100", " (the newest run in runs)")
     monkeypatch.setattr(play, "shipped_agents", lambda: {"strong": Path("a")})
     monkeypatch.setattr(play, "load_info", lambda path: {"game": "tic_tac_toe", "algorithm": "alphazero"})
