@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -19,6 +20,10 @@ _PATIENCE = 1.0
 """Seconds in which a search is at its end, once it is told to stop; what is being compiled takes longer."""
 
 
+_MOST_ASKED = 64
+"""Jobs that wait at most; the next line is read when one of them is done."""
+
+
 class Engine(abc.ABC):
     """One side of a conversation. `handle` never raises, whatever the line; answers go through `send`, a line each.
 
@@ -30,6 +35,7 @@ class Engine(abc.ABC):
         self.thinker, self.send = thinker, send
         self._key, self._drawn = jax.random.key(seed), 0
         self._jobs = ThreadPoolExecutor(max_workers=1)
+        self._asked: collections.deque[Future[None]] = collections.deque()
         self._budget = Budget()
         self._budget.stop.set()
         self._warm: Future[None] | None = None
@@ -53,8 +59,11 @@ class Engine(abc.ABC):
         return jax.random.fold_in(self._key, self._drawn)
 
     def later(self, job: Callable[[], None]) -> Future[None]:
-        """Have a job done as soon as those before it are."""
-        return self._jobs.submit(job)
+        """Have a job done as soon as those before it are. Whoever asks for too much at a time waits here meanwhile."""
+        while len(self._asked) >= _MOST_ASKED:
+            wait([self._asked.popleft()])
+        self._asked.append(self._jobs.submit(job))
+        return self._asked[-1]
 
     def prepare(self) -> None:
         """Begin to warm up."""
@@ -79,7 +88,7 @@ class Engine(abc.ABC):
 
     def wait(self, patience: float | None = None) -> bool:
         """Until all that was asked for is done, or for so many seconds; whether it is done."""
-        return not wait([self.later(lambda: None)], patience).not_done
+        return not wait([self._jobs.submit(lambda: None)], patience).not_done
 
     def close(self, patience: float | None = None) -> bool:
         """End what runs; whether it ended, and all that was asked for was answered, within `patience` seconds."""

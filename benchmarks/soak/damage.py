@@ -25,7 +25,7 @@ KALAH = "kalah:houses=3,seeds=2"
 COMPARE = [
     "compare", "tic_tac_toe", "--recipes", "tic_tac_toe_compare_probs", "tic_tac_toe_compare_alphazero",
     "--amount", "2000", "--seeds", "1", "--points", "1", "--rate-games", "4", "--rate-against", "random",
-    "--battle-games", "0",
+    "--battle-games", "2", "--play-evaluations", "4",
     "--out", "compare", "--json",
 ]  # fmt: skip
 

@@ -370,6 +370,7 @@ def test_python_m_beamzero_is_the_command_and_a_reader_who_leaves_is_no_error(tm
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_walk_over_wrong_inputs_knows_every_command():
     path = ROOT / "benchmarks" / "soak" / "wrong_inputs.py"
     spec = importlib.util.spec_from_file_location("wrong_inputs", path)
