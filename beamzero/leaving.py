@@ -26,7 +26,7 @@ PATIENT_PRESSES = 3
 
 _SECONDS_UNTIL_AGAIN = 0.02
 _SHOW_CURSOR = "\x1b[?25h"
-"""What a display that was alive may have left hidden."""
+"""Makes a terminal show the cursor, which a display may have hidden."""
 _MORE = "beamzero: stopping, one moment (Ctrl-C again and again ends it at once)"
 
 _finalizers: list[weakref.finalize[..., Any]] = []

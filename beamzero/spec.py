@@ -102,6 +102,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
 
 
 def list_of(known: Iterable[str]) -> str:
-    """What there is, as errors say it: ``there are: a, b``, or ``there are none``."""
+    """List what there is, as errors say it: ``there are: a, b``, or ``there are none``."""
     names = ", ".join(known)
     return f"there are: {names}" if names else "there are none"

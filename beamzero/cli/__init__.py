@@ -120,7 +120,7 @@ def _drop_output() -> None:
 
 
 def _show_each_once() -> Callable[..., None]:
-    """A function that prints a warning, unless it has printed the same one."""
+    """Make a function that prints a warning, unless it has printed the same one."""
     shown: set[str] = set()
 
     def show(message: Warning | str, *_args: object, **_more: object) -> None:
@@ -133,7 +133,7 @@ def _show_each_once() -> Callable[..., None]:
 
 
 def _explain(error: Exception) -> tuple[str, int] | None:
-    """What went wrong, for the one who gave the command, and the exit status; None where it is a bug."""
+    """Explain an error to the one who gave the command, with the exit status; None where it is a bug."""
     if platforms := missing_platform(error):
         return platforms, 2
     if isinstance(error, BadInput):
@@ -154,7 +154,7 @@ def _explain(error: Exception) -> tuple[str, int] | None:
 
 
 def _explain_os(error: OSError) -> tuple[str, int] | None:
-    """The same of what the system refused, and no part of ours could say more about."""
+    """Explain an error of the system that no part of ours could say more about."""
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason(error)}", 2 if error.errno in _OF_NAMES else 1
     try:

@@ -1,4 +1,4 @@
-"""What is wrong in a game that someone else wrote, in one line with its place."""
+"""Errors in games that users wrote, in one line with their place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USER_MODULE = "beamzero_user_"
 
 
 def one_line(error: BaseException, files: Collection[str | None]) -> str:
-    """An error in one line: its kind, the last place in one of `files` that it came through, and what may help."""
+    """Describe an error in one line: its kind, the last place in one of `files` that it passed, and what may help."""
     places = _places(error, files)
     where = f", {Path(places[-1].filename).name} line {places[-1].lineno}" if places else ""
     says = " ".join(str(error).split()) or "no more is said"
@@ -30,7 +30,7 @@ def user_modules() -> Iterator[ModuleType]:
 
 
 def fault_of_user(error: BaseException) -> str | None:
-    """The same of an error that came through a file of a user's game; None for one that did not."""
+    """Describe in one line an error that came through a file of a user's game; None for one that did not."""
     files = {getattr(module, "__file__", None) for module in user_modules()}
     return one_line(error, files) if _places(error, files) else None
 

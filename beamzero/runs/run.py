@@ -37,7 +37,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "game": (str,), "game_text": (str,), "algorithm": (str,), "recipe": (str, NoneType), "settings": (dict,),
     "seed": (int,), "from": (str, NoneType), "created": (str,),
 }  # fmt: skip
-"""What the entries of run.json are, where they are there."""
+"""Types of the entries of run.json that are there."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Run:
 
 
 def _read_about(data: bytes, path: Path) -> dict[str, Any]:
-    """What run.json says; BadInput where it was changed, or says something of the wrong kind."""
+    """Read run.json; BadInput where it was changed, or an entry has the wrong type."""
     try:
         about = json.loads(data)
         format = about["format"]

@@ -204,7 +204,10 @@ def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[Point]
 
 
 def _read(path: Path, is_right: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
-    """What a file of ours holds; None where it is not there. Version 0.1 wrote files without a seal."""
+    """Read a file of ours and check its content by `is_right`; None where it is not there.
+
+    Version 0.1 wrote files without a seal.
+    """
     try:
         data = path.read_bytes()
         found = unseal(data) if b'"seal"' in data else json.loads(data)

@@ -24,10 +24,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks"))  # where this file is run on its own
+
+from soak.tries import Count, draw_seeds, run_tries  # noqa: E402
+
 MARK = "BEAMZERO_INTERRUPTED"
 _LONGEST = 15.0
 """CPU seconds of a command's life in which it is interrupted, at most."""
@@ -273,15 +276,6 @@ def _command_line(number: int) -> str:
     return str(number)
 
 
-@dataclasses.dataclass(frozen=True)
-class Count:
-    """What came of many tries."""
-
-    verdicts: dict[str, dict[str, int]]
-    """How often a command ended how."""
-    failures: tuple[tuple[Trial, Ending], ...]
-
-
 def interrupt_trials(
     rng: random.Random,
     tries: int,
@@ -289,34 +283,16 @@ def interrupt_trials(
     at_once: int = 2,
     only: int | None = None,
     seconds: float = float("inf"),
-) -> Count:
+) -> Count[Trial, Ending]:
     """Interrupt `commands` so many times, `at_once` at a time, and print what is wrong with how they end.
 
     No try begins after `seconds`. With `only`, repeat the one of that seed.
     """
-    seeds = [only] if only is not None else [rng.randrange(2**31) for _ in range(tries)]
-    verdicts: dict[str, dict[str, int]] = collections.defaultdict(collections.Counter)
-    failures, until = list[tuple[Trial, Ending]](), time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="interrupts-", ignore_cleanup_errors=True) as folder:
-        soak = Soak(Path(folder))
-
-        def attempt(seed: int) -> tuple[Trial, Ending] | None:
-            trial = draw_trial(seed, commands)
-            return None if time.monotonic() > until else (trial, soak.attempt(trial))
-
-        with ThreadPoolExecutor(at_once) as threads:
-            for done in threads.map(attempt, seeds):
-                if done is None:
-                    continue
-                trial, ending = done
-                verdict = ending.verdict()
-                verdicts[trial.command][verdict.partition(":")[0]] += 1
-                if verdict.startswith("WRONG"):
-                    failures.append(done)
-                    print(f"seed {trial.seed}: {trial}: {verdict}", flush=True)
-                if verdict.startswith("WRONG") or only is not None:
-                    print("    " + "\n    ".join(ending.stderr.strip().splitlines()[-60:]), flush=True)
-    return Count({name: dict(count) for name, count in sorted(verdicts.items())}, tuple(failures))
+        return run_tries(
+            draw_seeds(rng, tries, only), lambda seed: draw_trial(seed, commands), Soak(Path(folder)).attempt, at_once,
+            seconds, lambda stderr: stderr.strip().splitlines()[-60:],
+        )  # fmt: skip
 
 
 def main() -> int:

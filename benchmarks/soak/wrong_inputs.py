@@ -29,13 +29,15 @@ import tempfile
 import time
 import traceback
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
+sys.path.append(str(ROOT / "benchmarks"))  # where this file is run on its own
+
+from soak.tries import Count, draw_seeds, run_tries  # noqa: E402
 
 _PATIENCE = 45.0
 """Seconds after which a command is stopped."""
@@ -440,16 +442,6 @@ def _command_process(words: list[str], folder: str, said: str, cache: str) -> No
 # --- many of them ----------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
-class Count:
-    """What came of many tries."""
-
-    verdicts: dict[str, dict[str, int]]
-    """How often a command ended how."""
-    failures: tuple[tuple[Trial, Ending], ...]
-    stopped: tuple[Trial, ...]
-
-
 def wrong_input_trials(
     rng: random.Random,
     tries: int,
@@ -457,36 +449,16 @@ def wrong_input_trials(
     at_once: int = 2,
     only: int | None = None,
     seconds: float = float("inf"),
-) -> Count:
+) -> Count[Trial, Ending]:
     """Give `commands` so many wrong inputs, `at_once` at a time, and print what is wrong with how they end.
 
     No try begins after `seconds`. With `only`, repeat the one of that seed.
     """
-    seeds = [only] if only is not None else [rng.randrange(2**31) for _ in range(tries)]
-    verdicts: dict[str, dict[str, int]] = collections.defaultdict(collections.Counter)
-    failures, stopped, until = list[tuple[Trial, Ending]](), list[Trial](), time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="wrong-inputs-", ignore_cleanup_errors=True) as folder:
-        soak = Soak(Path(folder))
-
-        def attempt(seed: int) -> tuple[Trial, Ending] | None:
-            trial = draw_trial(seed, commands)
-            return None if time.monotonic() > until else (trial, soak.attempt(trial))
-
-        with ThreadPoolExecutor(at_once) as threads:
-            for done in threads.map(attempt, seeds):
-                if done is None:
-                    continue
-                trial, ending = done
-                verdict = ending.verdict()
-                verdicts[trial.command][verdict.partition(":")[0]] += 1
-                if verdict == "stopped":
-                    stopped.append(trial)
-                if verdict.startswith("WRONG"):
-                    failures.append(done)
-                if verdict.startswith("WRONG") or only is not None:
-                    print(f"seed {trial.seed}: {trial}: {verdict}", flush=True)
-                    print("    " + "\n    ".join(_shortened(ending.stderr, whole=only is not None)), flush=True)
-    return Count({name: dict(count) for name, count in sorted(verdicts.items())}, tuple(failures), tuple(stopped))
+        return run_tries(
+            draw_seeds(rng, tries, only), lambda seed: draw_trial(seed, commands), Soak(Path(folder)).attempt, at_once,
+            seconds, lambda stderr: _shortened(stderr, whole=only is not None),
+        )  # fmt: skip
 
 
 def try_right_uses(commands: Sequence[str]) -> int:
