@@ -1,8 +1,9 @@
 """Run a command, and print the seconds, the CPU seconds and the peak memory of all its processes together.
 
-    python3 benchmarks/processes.py [--name NAME] [--out FILE] COMMAND [ARGUMENT ...]
+    python3 benchmarks/processes.py [--name NAME] [--out FILE] [--show-peak] COMMAND [ARGUMENT ...]
 
-Ends with the exit status of the command. The line is printed, and appended to FILE where one is given. Needs nothing
+Ends with the exit status of the command. The line is printed, and appended to FILE where one is given; --show-peak
+prints which processes there were when memory was at its peak. Needs nothing
 but Python 3 and, for memory and CPU time, Linux. A process belongs to the command if it has inherited its environment,
 so that one that has left its parent (as those of Ray do) is counted too. CPU seconds are those of the whole machine,
 which should do nothing else. Memory is the sum of what `top` calls RES: what processes share counts in each of them.
@@ -31,6 +32,8 @@ class Usage(NamedTuple):
     seconds: float
     cpu_seconds: float | None  # of the whole machine; None where it cannot be read
     peak_bytes: int | None  # of all processes together; None where it cannot be read
+    peak_moment: float  # when that was, by time.monotonic()
+    peak_processes: tuple[tuple[int, str], ...]  # the bytes and the command line of each of them, largest first
 
 
 def run(command: list[str], environment: dict[str, str] | None = None) -> Usage:
@@ -48,14 +51,20 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> Usage:
             except KeyboardInterrupt:  # the command hears of it too, and decides when it ends
                 continue
     seconds, spent = time.monotonic() - began, machine_cpu_seconds()
-    return Usage(status, seconds, None if cpu is None or spent is None else spent - cpu, memory.stop())
+    memory.stop()
+    at_peak = sorted(memory.peak, reverse=True)
+    peak_bytes = sum(size for size, _ in at_peak) or None
+    cpu_seconds = None if cpu is None or spent is None else spent - cpu
+    return Usage(status, seconds, cpu_seconds, peak_bytes, memory.peak_moment, tuple(at_peak))
 
 
 class PeakMemory:
     """The most memory that all processes with a mark in their environment have had at one moment."""
 
     def __init__(self, mark: bytes) -> None:
-        self._mark, self._peak = mark, 0
+        self.peak: list[tuple[int, str]] = []  # the bytes and the command line of each process
+        self.peak_moment = 0.0
+        self._mark = mark
         self._belongs: dict[tuple[str, int], bool] = {}  # by process number and the moment of its start
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -63,24 +72,29 @@ class PeakMemory:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> int | None:
+    def stop(self) -> None:
         self._over.set()
         self._thread.join()
-        return self._peak or None
 
     def _watch(self) -> None:
+        peak_bytes = 0
         while not self._over.wait(SECONDS_BETWEEN_SAMPLES):
-            self._peak = max(self._peak, self._now())
+            sizes = self._now()
+            if sum(sizes.values()) > peak_bytes:
+                peak_bytes = sum(sizes.values())
+                self.peak = [(size, _command_line(folder)) for folder, size in sizes.items()]
+                self.peak_moment = time.monotonic()
 
-    def _now(self) -> int:
-        total = 0
+    def _now(self) -> dict[Path, int]:
+        """Read the bytes of each process, by its folder."""
+        sizes = {}
         for folder in PROC.glob("[0-9]*"):
             try:
                 if self._is_ours(folder):
-                    total += int((folder / "statm").read_text().split()[1])
+                    sizes[folder] = int((folder / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
             except (OSError, IndexError):  # it has ended, or belongs to someone else
                 continue
-        return total * os.sysconf("SC_PAGE_SIZE")
+        return sizes
 
     def _is_ours(self, folder: Path) -> bool:
         process = folder.name, folder.stat().st_ctime_ns
@@ -88,6 +102,14 @@ class PeakMemory:
             # Between fork and exec a process still shows what its parent is, so a no is asked again.
             self._belongs[process] = self._mark in (folder / "environ").read_bytes()
         return self._belongs[process]
+
+
+def _command_line(folder: Path) -> str:
+    try:
+        words = (folder / "cmdline").read_bytes().split(b"\0")
+    except OSError:  # it has just ended
+        words = []
+    return b" ".join(words).decode(errors="replace").strip() or "(ended)"
 
 
 def machine_cpu_seconds() -> float | None:
@@ -106,10 +128,18 @@ def describe(usage: Usage) -> str:
     return f"{usage.seconds:.0f} s{cpu}{memory}" + ("" if usage.status == 0 else f", exit status {usage.status}")
 
 
+def print_peak(usage: Usage, width: int = 160) -> None:
+    """Print the processes that there were when memory was at its peak."""
+    print("  processes at the peak:")
+    for size, command in usage.peak_processes:
+        print(f"    {size / 1e6:6.0f} MB  {command[:width]}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--name", help="what the line calls the command; by default, the command itself")
     parser.add_argument("--out", type=Path, help="a file to which the line is appended")
+    parser.add_argument("--show-peak", action="store_true", help="print the processes at the peak of memory")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     if not arguments.command:
@@ -120,6 +150,8 @@ def main() -> int:
         parser.error(f"cannot run {arguments.command[0]}: {error.strerror}")
     line = f"{arguments.name or ' '.join(arguments.command)}: {describe(usage)}"
     print(line, flush=True)
+    if arguments.show_peak:
+        print_peak(usage)
     if arguments.out is not None:
         with arguments.out.open("a", encoding="utf-8") as file:
             file.write(line + "\n")

@@ -55,6 +55,7 @@ class Meter:
         result = yield
         line = {
             "test": item.nodeid,
+            "began": wall,
             "seconds": time.monotonic() - wall,
             "cpu": sum(os.times()[:4]) - times,
             "tier": next((mark for mark in ("slow", "external") if item.get_closest_marker(mark)), ""),
@@ -75,7 +76,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def main() -> int:
-    from processes import describe, run
+    from processes import describe, print_peak, run
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tests", nargs="*", default=["test"], help="test, test-all, or files and folders with tests")
@@ -97,6 +98,10 @@ def main() -> int:
         tests = [json.loads(line) for path in folder.glob("*.jsonl") for line in path.open(encoding="utf-8")]
     print()
     print(f"{' '.join(arguments.tests)}, {'warm' if arguments.warm else 'cold'}: {describe(usage)}")
+    print_peak(usage)
+    for test in tests:
+        if 0 <= usage.peak_moment - test["began"] <= test["seconds"]:
+            print(f"    in {test['test']}")
     for tier, title in (("", "make test"), ("slow", "slow"), ("external", "external")):
         print_sums(title, [test for test in tests if test["tier"] == tier])
     print_dearest(by_file(tests) if arguments.by_file else tests, arguments.dearest)
@@ -125,7 +130,7 @@ def by_file(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Sums of what the tests of each file cost."""
     files: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for test in tests:
-        figures = {key: value for key, value in test.items() if key not in ("test", "tier")}
+        figures = {key: value for key, value in test.items() if key not in ("test", "tier", "began")}
         files[test["test"].split("::")[0]].update(figures)
     return [{"test": file, "tier": "", **sums} for file, sums in files.items()]
 

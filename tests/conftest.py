@@ -52,8 +52,8 @@ hypothesis.settings.load_profile("beamzero")
 gc.set_threshold(100_000, 50, 100)
 
 _STATM = Path("/proc/self/statm")
-_DROP_AFTER_A_FILE = 1_450 * 2**20
-_DROP_AFTER_A_TEST = 1_650 * 2**20
+_DROP_AFTER_A_FILE = 1_400 * 2**20
+_DROP_AFTER_A_TEST = 1_600 * 2**20
 """Bytes of a process at which it drops the programs that it has compiled."""
 
 

@@ -25,6 +25,7 @@ def test_each_rung_is_a_battle_of_two_games_without_random_moves():
     assert list(dict.fromkeys(told)) == [(0, 2), (1, 2), (2, 2)], "at least once a rung"
 
 
+@pytest.mark.slow
 def test_it_ends_where_both_games_are_lost():
     lengths = set()
     random, strong = make_player("random", GAME), make_player("lookahead:3", GAME)

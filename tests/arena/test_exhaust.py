@@ -37,7 +37,8 @@ def test_a_player_that_may_do_anything_meets_every_position_there_is(side):
     assert ends == ((626, 16, 316) if side == 0 else (316, 16, 626))
 
 
-@pytest.mark.parametrize("side", [pytest.param(0, marks=pytest.mark.slow), 1])
+@pytest.mark.slow
+@pytest.mark.parametrize("side", [0, 1])
 def test_a_search_that_looks_far_enough_ahead_never_loses(side):
     perfect = found("alphabeta:6", side)
     assert (perfect.losses, perfect.lost_line) == (0, None)

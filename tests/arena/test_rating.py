@@ -228,6 +228,7 @@ def test_intervals_cover_the_true_ratings(strengths, pairs):
     assert all(0.90 <= count / tournaments <= 0.99 for count in covered.values()), covered
 
 
+@pytest.mark.slow
 def test_rate_against_covers_the_true_rating():
     anchors = {"random": 1000.0, "weak": 1300.0, "strong": 1600.0}
     true, runs, covered = 2000.0, 200, 0

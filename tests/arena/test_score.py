@@ -92,6 +92,7 @@ def test_every_class_is_full_and_its_moves_differ(name, classes, each):
     assert all(len({np.sign(worth) for worth in worths.values()}) > 1 for _, worths, _ in rows)
 
 
+@pytest.mark.slow
 def test_connect_four_is_as_its_solver_says():
     solver = bitbully.BitBully()
     for moves, worths, label in some("connect_four", 40):
@@ -203,6 +204,7 @@ def test_mates_of_chess_are_mates_and_no_other_move_is_as_quick():
         assert right == set(puzzle.right) and not mates(board, 1)
 
 
+@pytest.mark.slow
 def test_puzzles_have_moves_that_are_legal_in_our_rules():
     truth = truth_of("chess6x6", 2)
     assert truth.puzzles and truth.classes == ("mate in 2", "mate in 3") and truth.labels.tolist() == [0, 0, 1, 1]
@@ -256,6 +258,7 @@ def test_the_best_moves_are_no_errors_and_the_worst_are_all_that_can_be():
     assert [share.positions for share in worst.classes.values()] == [30, 30, 30]
 
 
+@pytest.mark.slow
 def test_perfect_play_never_errs():
     found = score(truth_of("tic_tac_toe"), make_player("alphabeta:depth=9", TIC_TAC_TOE))
     assert found.all == Share(4520, 0) and found.milliseconds > 0
@@ -293,6 +296,7 @@ def test_a_share_is_within_its_interval_which_has_the_known_ends():
     assert share_interval(10, 100) == pytest.approx((0.0490, 0.1762), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_agents_with_and_without_errors_are_drawn(tmp_path):
     scores = [Scored(f"a${n}", {"all": Share(100, n)}, {}, 10.0**n) for n in (0, 1, 2)]
     draw_scores(tmp_path / "scores.png", scores, "errors")

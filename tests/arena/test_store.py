@@ -64,6 +64,7 @@ def test_a_battle_is_kept_whole_or_not_at_all(tmp_path):
     assert store.meetings("tic_tac_toe", 2, {"one": "A", "other": "B"})["one", "other"].battles == 1
 
 
+@pytest.mark.slow
 def test_several_processes_add_at_a_time(tmp_path):
     path = tmp_path / "results.db"
     program = """if True:
@@ -250,6 +251,7 @@ def test_an_empty_file_is_a_store_without_results(tmp_path):
     assert len(results(path)) == 1
 
 
+@pytest.mark.slow
 def test_players_that_repeat_themselves_do_not_meet_twice_in_an_opening():
     one = other = dataclasses.replace(make_player("random", GAME), deterministic=True)  # or so it says
     first = battle(GAME, one, other, 20, 2, seed=0)

@@ -97,6 +97,7 @@ def players_with(elo: dict[str, float], strengths: list[float]) -> list:
     return made
 
 
+@pytest.mark.slow
 def test_the_best_pairings_need_fewer_games_than_all(simulated):
     elo, fought = simulated
     strengths = [1000.0, 1300, 1700, 1750, 2200, 2250, 2300, 2700]

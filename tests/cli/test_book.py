@@ -27,6 +27,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_book_is_made_read_and_played_from(here, capsys):
     made = json.loads(run_main(capsys, *MAKE, "--out", "t.book", "--plies", "4", "--any-plies", "2", "--json"))
     book = load_book("t.book")

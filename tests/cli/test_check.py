@@ -335,6 +335,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("base", "line", "members"), BROKEN, ids=[line for _, line, _ in BROKEN])
 def test_a_broken_law_gets_one_line_that_says_which_and_where(base, line, members):
     broken = check_laws(change(base, **members), games=32).broken

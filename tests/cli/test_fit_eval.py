@@ -50,6 +50,7 @@ def run_main(capsys, *words: str) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_it_saves_weights_with_how_they_were_made(made):
     weights = load_weights(made / "my weights.json", make_game(GAME))
     assert {key: weights.made[key] for key in ("games", "rounds", "depth", "seed")} == {
@@ -61,6 +62,7 @@ def test_it_saves_weights_with_how_they_were_made(made):
     assert {path.name for path in made.iterdir()} == {"my weights.json", "chance.png", "short.json", "changed.json"}
 
 
+@pytest.mark.slow
 def test_the_weights_play(made, monkeypatch, capsys):
     monkeypatch.chdir(made)
     for agent in ("alphabeta:depth=1", "minimax:depth=1"):
@@ -69,6 +71,7 @@ def test_the_weights_play(made, monkeypatch, capsys):
         assert result["games"] == 8 and result["wins"] + result["losses"] > 0, "they do not play as those by hand do"
 
 
+@pytest.mark.slow
 def test_the_battle_is_the_one_that_battle_would_play(made, monkeypatch, capsys):
     monkeypatch.chdir(made)
     fitted = load_weights("my weights.json", make_game(GAME)).made["battle"]
@@ -103,6 +106,7 @@ def test_json_says_it_all(tmp_path, monkeypatch, capsys):
     )
 
 
+@pytest.mark.slow
 def test_people_see_features_chances_and_the_battle(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = " ".join(run_main(capsys, "fit-eval", GAME, *TINY, "--out", "w.json").split())
@@ -118,6 +122,7 @@ def test_people_see_features_chances_and_the_battle(tmp_path, monkeypatch, capsy
         assert words in text
 
 
+@pytest.mark.slow
 def test_no_battle_where_none_is_wanted(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     result = json.loads(run_main(capsys, "fit-eval", GAME, *TINY, "--battle-games", "0", "--json"))
@@ -151,6 +156,7 @@ def test_the_verdict_is_what_the_interval_says(pairs, said):
     assert verdict(played).startswith(said)
 
 
+@pytest.mark.slow
 def test_where_nothing_learned_is_better_the_weights_by_hand_stay(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(evaluation, "_trial", lambda *_: np.full((50, 2), 0.5))

@@ -47,6 +47,7 @@ def port() -> int:
         return any_free.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_a_run_is_scraped_while_it_goes_on_and_after_it_was_resumed(port, tmp_path, monkeypatch, capsys):
     folder, texts, shown = tmp_path / "run", [], TrainingDisplay.iteration
 

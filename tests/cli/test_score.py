@@ -18,6 +18,7 @@ def said(capsys, *words: str) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_for_people_and_with_a_picture(capsys, tmp_path):
     picture = tmp_path / "scores.png"
     lines = said(capsys, *WORDS, "--plot", str(picture)).splitlines()

@@ -51,6 +51,7 @@ def test_the_same_seed_gives_the_same_moves(monkeypatch, capsys):
     assert first == second
 
 
+@pytest.mark.slow
 def test_readiness_is_answered_even_where_the_input_has_ended(monkeypatch, capsys):
     monkeypatch.setattr("beamzero.engines.make_thinker", lambda player: Patient(player.game))
     out = converse(

@@ -128,6 +128,7 @@ WORDS = st.sampled_from(
 SHARED = Talk(GtpEngine, Patient(TIC_TAC_TOE, depth=1), warm=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(st.lists(WORDS, max_size=5).map(" ".join) | st.text(max_size=20), max_size=8))
 def test_no_line_whatever_breaks_the_conversation(lines):

@@ -107,6 +107,7 @@ WORDS = st.sampled_from(["nboard", "set", "game", "depth", "move", "hint", "go",
 SHARED = Talk(NBoardEngine, Patient(OTHELLO, depth=1), warm=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.lists(WORDS, max_size=4).map(" ".join) | st.text(max_size=20), max_size=6))
 def test_no_line_whatever_breaks_the_conversation(lines):

@@ -182,6 +182,7 @@ WORDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=30), max_size=12))
 def test_no_line_whatever_breaks_the_conversation(lines):

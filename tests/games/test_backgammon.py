@@ -142,6 +142,7 @@ def compare(games: int, seed: int) -> int:
     return compared
 
 
+@pytest.mark.slow
 def test_every_turn_of_random_games_ends_in_the_positions_that_openspiel_knows():
     assert compare(games=4, seed=1) > 130
 

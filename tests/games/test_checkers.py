@@ -156,6 +156,7 @@ def after_one_ply(states, chunk: int = 2048):
     return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
 
 
+@pytest.mark.slow
 def test_the_number_of_lines_is_the_published_one_where_jumps_in_a_row_are_one_move():
     states = jax.tree.map(lambda x: np.asarray(x)[None], GAME.init(jax.random.key(0)))
     counts, jumps_in_a_row = [], 0

@@ -22,8 +22,9 @@ from beamzero.games.chess.state import KEYS, Ending
 from tests.games.play import ask_all, at, play, stack
 from tests.games.test_chess import ENDGAMES, HARD, python_chess_ending, to_action
 
+pytestmark = pytest.mark.slow  # chess at full size
+
 CHESS, SMALL = make_game("chess"), make_game("chess6x6")
-slow = functools.partial(pytest.param, marks=pytest.mark.slow)
 MIDDLE = [
     "r1bqkb1r/pppp1ppp/2n2n2/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
     "2rq1rk1/pp1bppbp/2np1np1/8/3NP3/1BN1BP2/PPPQ2PP/2KR3R w - - 0 12",
@@ -178,7 +179,6 @@ def features(game, states: list, rows: int = 128) -> np.ndarray:
     return ask_all(game, "features", stacked)[: len(states)]
 
 
-@pytest.mark.slow
 def test_features_are_what_one_counts_square_by_square():
     game = CHESS
     states = random_states(game, seed=1)
@@ -211,7 +211,7 @@ def test_moves_of_pieces_are_counted_as_python_chess_sees_attacks():
                 assert found[name] == len(board.pieces(kind, us)) - len(board.pieces(kind, them))
 
 
-@pytest.mark.parametrize("game", [CHESS, slow(SMALL)], ids=["chess", "chess6x6"])
+@pytest.mark.parametrize("game", [CHESS, SMALL], ids=["chess", "chess6x6"])
 def test_features_change_sign_with_the_sides_and_are_the_same_for_either_colour(game):
     states, others, colours = [], [], []
     for state in random_states(game, seed=3, number=60):
@@ -308,7 +308,6 @@ def _noise(game, states):
     return jax.vmap(one)(states)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", [CHESS, SMALL], ids=["chess", "chess6x6"])
 def test_noisy_moves_take_a_piece_or_add_a_queen(game):
     states = jax.tree.map(lambda *x: np.stack(x), *random_states(game, seed=4))
@@ -346,7 +345,6 @@ def attacks_something(board: chess.Board, defended: chess.SquareSet, move: chess
     return False
 
 
-@pytest.mark.slow
 def test_captures_come_before_threats_and_threats_before_moves_forward_and_those_before_moves_back():
     tiers = [0, 0, 0, 0]
     for game in all_played()[::3]:
@@ -371,7 +369,6 @@ def test_captures_come_before_threats_and_threats_before_moves_forward_and_those
     assert CAPTURE > THREAT + 2 * 7 and THREAT - 2 * 7 > QUIET + 2 * 7 and QUIET - 2 * 7 > 0
 
 
-@pytest.mark.slow
 def test_the_most_valuable_victim_is_taken_first_and_by_the_least_valuable_piece():
     pairs = 0
     for game in all_played():
@@ -416,7 +413,6 @@ def key(game, state) -> tuple[int, int]:
     return low, high
 
 
-@pytest.mark.slow
 def test_the_order_of_moves_does_not_matter_to_the_key():
     first = after(CHESS, "g1f3", "g8f6", "b1c3", "b8c6")
     second = after(CHESS, "b1c3", "b8c6", "g1f3", "g8f6")
@@ -448,7 +444,6 @@ def test_what_can_change_what_follows_is_in_the_key(first, second, same):
     assert (key(CHESS, states[0]) == key(CHESS, states[1])) == same
 
 
-@pytest.mark.slow
 def test_rules_that_are_switched_off_leave_the_key_alone():
     free = make_game("chess6x6", history=1, threefold=False, fifty_moves=False, max_plies=230)
     states = [free.read_position(f"r2k1r/pppppp/6/6/PPPPPP/R2K1R w - - {clock} 40") for clock in (0, 40, 77)]
@@ -498,7 +493,6 @@ def test_keys_are_equal_just_where_nothing_that_counts_differs():
     assert len(seen) > 2000 and repeated > 100
 
 
-@pytest.mark.slow
 def test_a_hundred_plies_back_is_out_of_sight_where_there_is_no_rule_of_fifty_moves():
     """Then all positions in sight are in the key once they begin to drop out of it."""
     game = make_game("chess6x6", history=1, fifty_moves=False)

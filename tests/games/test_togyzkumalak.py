@@ -378,6 +378,7 @@ def test_moves_are_ordered_by_gain_and_large_gains_and_tuzdyks_are_noisy():
     assert tuzdyks > 25
 
 
+@pytest.mark.slow
 def test_positions_that_differ_anywhere_have_different_keys():
     state = position("1 2 3 4 5 6 7 8 9", "9 8 7 6 5 4 3 2 1", tuzdyks=(2, 3))
     others = [state, state._replace(side=np.uint8(1))]

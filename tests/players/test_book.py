@@ -92,6 +92,7 @@ def random_moves(game: Game, plies: int, draw: np.random.Generator) -> list[int]
     return moves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "number"),
     [(SMALL_FOUR, 2), slow("connect_four:columns=4", 2), slow("tic_tac_toe", 8), slow("othello", 8)],
@@ -114,6 +115,7 @@ def test_every_image_of_a_position_is_answered_with_the_image_of_the_move(name, 
             assert found in game.legal_actions(state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [SMALL_FOUR, "tic_tac_toe", slow("othello")])
 def test_folding_an_action_and_unfolding_it_gives_it_back(name):
     """Or a mirror image of it, where the position is its own: what follows is the same."""
@@ -173,7 +175,10 @@ OPEN = [name for name in GAMES if name != "chess" and not GAMES[name].hidden]
 
 @pytest.mark.parametrize(
     "name",
-    params([*OPEN, "kalah:seeds=4", "othello:size=6"], ["chess6x6", "othello", "kalah:seeds=4", "othello:size=6"]),
+    params(
+        [*OPEN, "kalah:seeds=4", "othello:size=6"],
+        ["chess6x6", "othello", "backgammon", "checkers", "connect_four", "kalah:seeds=4", "othello:size=6"],
+    ),
 )
 def test_positions_with_one_key_are_one_position_or_images_of_it(name):
     game = make_game(name)
@@ -314,6 +319,7 @@ def test_a_book_that_cannot_be_written_leaves_nothing(tmp_path, book):
 # --- looking up ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_key_of_a_book_is_found_and_no_other():
     """With any number of positions: the table is filled up to a power of two."""
     states = sample_states(TIC_TAC_TOE, 200)

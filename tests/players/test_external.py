@@ -84,6 +84,7 @@ def test_an_engine_that_goes_wrong_forfeits_that_game_and_starts_again(processes
     assert played.tally().losses >= forfeited
 
 
+@pytest.mark.slow
 def test_an_engine_that_hangs_forfeits(monkeypatch, processes):
     monkeypatch.setattr(external, "_GRACE", 0.2)
     engine = make_player(fake("gtp", "hang", 0, options=",seconds=0.1"), TIC_TAC_TOE)
@@ -120,6 +121,7 @@ def test_ctrl_c_waits_for_nobody(processes):
     assert time.monotonic() - began < 20 and processes[0].returncode is not None and len(processes) == 1
 
 
+@pytest.mark.slow
 def test_a_uci_engine_chooses_and_thinks(processes):
     engine = make_player(fake("uci", options=",depth=1,hash=4"), CHESS)
     states = jax.tree.map(lambda x: jnp.stack([x, x]), CHESS.init(KEY))

@@ -152,6 +152,7 @@ def test_random_moves_are_legal_even_and_by_the_key():
     assert (moves != player.choose(states, everyone, jax.random.key(1))).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "lookahead:1"])
 def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
     """Both draw between many equal moves; the rows are shared by as many programs as there are cores."""

@@ -388,6 +388,7 @@ for call in itertools.count(0, int(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_step_of_a_save_leaves_the_old_checkpoint_or_the_new_one(tmp_path, start):
     process = start(DIE_AT_EACH_CALL, tmp_path, 3)
     process.communicate()

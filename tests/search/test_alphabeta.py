@@ -67,6 +67,7 @@ def test_a_table_of_solved_positions_is_believed(prune, seed):
     assert_graphs_are_searched_as_by_minimax(search, draw(seed, solved=True), NARROW)
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(seed=SEEDS)
 def test_so_are_graphs_with_more_moves_than_are_made_at_a_time(seed):

@@ -116,6 +116,7 @@ def test_a_whole_tree_is_worth_what_expectimax_says_and_all_of_it_is_proven():
     assert (searched.tree.children[:, 1:4] == possible[:, None]).all(), "what never comes is no child"
 
 
+@pytest.mark.slow
 def test_the_bank_pays_what_the_formula_says():
     """The root, two rolls and six answers: one expansion less, and V has a say."""
     game = Bank(2)

@@ -132,12 +132,9 @@ def disguise(game: Game, states: State, key) -> State:
     return jax.vmap(lambda state, key: game.determinize(state, game.seat(state), key))(states, keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "agent"),
-    [
-        ("bridge", "clairvoyance:worlds=5"),
-        pytest.param("leduc_poker", "clairvoyance:worlds=20", marks=pytest.mark.slow),
-    ],
+    ("name", "agent"), [("bridge", "clairvoyance:worlds=5"), ("leduc_poker", "clairvoyance:worlds=20")]
 )
 def test_what_is_hidden_changes_nothing(name, agent):
     """Given the same key, all that it thinks is the same in all states that the seat cannot tell apart."""

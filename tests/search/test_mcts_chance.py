@@ -153,6 +153,7 @@ def nodes(tree: Tree):
     return [(table, place) for table in range(TABLES) for place in range(int(tree.size[table]))]
 
 
+@pytest.mark.slow
 def test_outcomes_come_as_often_as_they_should():
     tree = grown()
     met = 0

@@ -100,6 +100,7 @@ def test_tic_tac_toe_is_solved_whole():
     assert len(found.line[0][found.line[0] >= 0]) == 9, "the whole game is a draw"
 
 
+@pytest.mark.slow
 def test_every_move_of_tic_tac_toe_is_solved():
     positions = one_of_each_kind()
     search = AlphaBeta(9, order=False, entries=16, every_move=True)
@@ -217,15 +218,9 @@ def step_all(game: Game, states: State, actions: Any) -> State:
     return jax.vmap(game.step)(states, actions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("tic_tac_toe", marks=pytest.mark.slow),
-        pytest.param("connect_four:rows=4,columns=3,length=3", marks=pytest.mark.slow),
-        "kalah:houses=3,seeds=2",
-    ],
-)
+@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four:rows=4,columns=3,length=3", "kalah:houses=3,seeds=2"])
 def test_what_is_promised_is_reached_or_beaten_against_any_opponent(name, side):
     """Every reply of the other side is tried. A win comes no later than promised, a loss no sooner."""
     game = make_game(name)

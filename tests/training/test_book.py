@@ -130,10 +130,8 @@ def test_values_are_what_positions_are_worth():
             break
 
 
-@pytest.mark.parametrize(
-    ("name", "plies"),
-    [("tic_tac_toe", 4), pytest.param("connect_four", 3, marks=pytest.mark.slow), ("kalah:houses=3,seeds=2", 4)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "plies"), [("tic_tac_toe", 4), ("connect_four", 3), ("kalah:houses=3,seeds=2", 4)])
 def test_where_any_ply_may_be_played_anyhow_all_positions_are_in_the_book_once(name, plies):
     game = make_game(name)
     level, images = {b"": game.init(jax.random.key(0))}, set()

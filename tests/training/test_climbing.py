@@ -21,6 +21,8 @@ from beamzero.training.loop import draw_run, make_rungs
 from beamzero.training.report import Report
 from tests.training.toy import GAME, command, numbers, run_toy, same_bits, saved_tree, tree_hash
 
+pytestmark = pytest.mark.slow  # every test trains and plays ladders
+
 CLIMBING = {"algorithm": "alphazero", "seed": 5, "rate_every": 0, "keep_checkpoints": 10}
 LADDER = {"climb_every": 3, "climb_depth": 3, "climb_by": "nothing"}
 WHEN = [3, 6, 8]
@@ -39,7 +41,6 @@ def climbs(folder: Path) -> dict[int, dict]:
     return {record["iteration"]: record["climb"] for record in numbers(folder) if "climb" in record}
 
 
-@pytest.mark.slow
 def test_it_climbs_every_so_many_iterations_and_at_the_end(whole):
     assert list(climbs(whole)) == WHEN
     for found in climbs(whole).values():
@@ -48,7 +49,6 @@ def test_it_climbs_every_so_many_iterations_and_at_the_end(whole):
         assert 0.0 not in found["scores"][:-1], "after two lost games it climbs no further"
 
 
-@pytest.mark.slow
 def test_what_it_says_is_how_far_the_agent_of_that_iteration_climbs(whole):
     game = make_game(GAME)
     rungs = ladder(game, 3, "nothing")
@@ -57,7 +57,7 @@ def test_what_it_says_is_how_far_the_agent_of_that_iteration_climbs(whole):
         assert climb(game, agent, rungs, seed=5 + step).scores == found["scores"]
 
 
-@pytest.mark.parametrize("algorithm", [pytest.param("probs", marks=pytest.mark.slow), "alphazero"])
+@pytest.mark.parametrize("algorithm", ["probs", "alphazero"])
 def test_climbing_changes_nothing_that_is_learned(algorithm, tmp_path):
     given = {**CLIMBING, "algorithm": algorithm, "iterations": 3, "pictures": True}
     run_toy(tmp_path / "with", **given, **LADDER)
@@ -100,7 +100,6 @@ class CountsByIteration(Report):
         self.counts.append(self.count())
 
 
-@pytest.mark.slow
 def test_nothing_compiles_after_the_first_climb(tmp_path):
     # Sizes and rungs that no other test has, so that they have something to compile.
     changes = {**CLIMBING, "iterations": 6, "games": 7, "rate_sims": 3, **LADDER, "climb_every": 2, "climb_depth": 4}
@@ -131,7 +130,7 @@ class Killed(BaseException):
     """Nobody catches it, so what it ends is left as a kill would leave it."""
 
 
-@pytest.mark.parametrize("error", [Killed, pytest.param(KeyboardInterrupt, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("error", [Killed, KeyboardInterrupt])
 def test_stopped_in_the_middle_of_every_climb_it_gives_the_same_run(error, whole, tmp_path):
     folder = tmp_path / "run"
     for number in range(len(WHEN)):

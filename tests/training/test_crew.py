@@ -109,6 +109,7 @@ def test_the_cores_tell_how_far_a_single_piece_is():
     assert list(CORES.do(work, Batch(10, [1, 2, 3]), told.append)) == [11, 12, 13] and told == [1]
 
 
+@pytest.mark.slow
 def test_a_run_whose_crew_gives_up_is_saved_as_far_as_it_came(tmp_path):
     class Tired:
         def __init__(self) -> None:

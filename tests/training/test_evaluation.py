@@ -74,6 +74,7 @@ def test_a_column_that_never_changes_counts_for_nothing():
     assert found[0] > 0.5 and found[1] == found[2] == 0
 
 
+@pytest.mark.slow
 def test_weights_are_those_of_the_middle_of_a_game():
     """Here all that happens late is larger and counts for more, which deceives a regression that knows no time."""
     time = np.random.default_rng(2).random(200_000)
@@ -142,6 +143,7 @@ def test_a_settled_position_is_the_end_of_the_best_line():
     assert np.any(np.abs(settled.features - looked.features) > 0)
 
 
+@pytest.mark.slow
 def test_positions_about_to_end_are_left_out_when_they_are_settled():
     player, plan, key = make_player("random", GAME), Plan(games=60, depth=1), jax.random.key(2)
     settle = Settle(GAME, feature_evaluator(GAME))
@@ -174,13 +176,14 @@ def test_the_same_seed_gives_the_same_weights_and_nothing_compiles_after_the_fir
 BEST_OF_FOUR = [0.4, 0.6, 0.5, 0.59]  # to the middle's, half and all the way; to the whole's
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scores, regression, step",
     [
         ([*BEST_OF_FOUR, 0.6, 0.55], "middle", 1.0),
-        pytest.param([0.4, 0.5, 0.7, 0.5, 0.7, 0.65], "whole", 0.5, marks=pytest.mark.slow),
+        ([0.4, 0.5, 0.7, 0.5, 0.7, 0.65], "whole", 0.5),
         ([*BEST_OF_FOUR, 0.45, 0.56], "middle", 0.0),
-        pytest.param([0.5] * 6, "middle", 0.0, marks=pytest.mark.slow),
+        ([0.5] * 6, "middle", 0.0),
     ],
 )
 def test_weights_go_where_the_trials_say(monkeypatch, scores, regression, step):

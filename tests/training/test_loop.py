@@ -292,6 +292,7 @@ def test_tensorboard_shows_every_iteration_once(whole, tmp_path):
 # --- interrupted -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @both
 def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(whole, algorithm, tmp_path):
     folder = tmp_path / "run"
@@ -316,6 +317,7 @@ def test_ctrl_c_at_any_phase_saves_what_is_finished_and_the_rest_is_the_same(who
     assert best == expected
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_a_line_is_written_gives_up_that_iteration_as_a_whole(whole, tmp_path, monkeypatch, capsys):
     append = Metrics.append
 
@@ -448,6 +450,7 @@ class Listening(Report):
         self.then()
 
 
+@pytest.mark.slow
 def test_no_picture_ends_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr("beamzero.training.loop._SECONDS_BETWEEN_PLOTS", 0.0)
     report = Listening()
@@ -484,6 +487,7 @@ def test_ratings_of_opponents_that_cannot_be_are_measured_anew(tmp_path, text):
     assert read_anchors(tmp_path / "anchors.json") == {}
 
 
+@pytest.mark.slow
 def test_a_run_of_version_0_1_goes_on_with_one_warning_and_is_sealed_then(whole, tmp_path):
     folder = tmp_path / "run"
     run_toy(folder, seed=5, iterations=2)
@@ -521,6 +525,7 @@ def test_a_run_file_that_was_edited_is_no_run_to_go_on_with(whole, tmp_path, cap
 # --- going on, and what may change -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_iterations_makes_a_run_longer_and_the_schedule_stays(whole, tmp_path):
     folder = tmp_path / "run"
     assert run_toy(folder, seed=5, iterations=3).iterations == 3

@@ -48,6 +48,7 @@ def first_shapes(game: str, algorithm: str, nets: tuple[tuple[str, str], ...]) -
     return jax.eval_shape(made.init, jax.random.key(0)).as_tree()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_recipes())
 def test_every_recipe_has_settings_and_nets_for_its_game(name):
     recipe = list_recipes()[name]

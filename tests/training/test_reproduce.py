@@ -167,6 +167,7 @@ def test_what_cannot_be_reproduced_gets_one_line_and_writes_nothing(words, why, 
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_piece_of_a_study_is_a_run_that_can_be(name):
     study, nets = make_study(name), set()

@@ -192,7 +192,8 @@ def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
     assert sum(slot > 0 for slot in sampled) > len(sampled) / 2
 
 
-@pytest.mark.parametrize(("share", "scale"), [(0.5, 0.2), pytest.param(1.0, 1.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "scale"), [(0.5, 0.2), (1.0, 1.0)])
 def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scale):
     """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
     plan = lane(KALAH, max_turns=6, adjudicate=share, adjudicate_scale=scale)
@@ -241,6 +242,7 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     assert told == [int((ends <= turn).sum()) for turn in range(1, len(told) + 1)] and told[-1] == 40
 
 
+@pytest.mark.slow
 def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of_the_result():
     games = jax.device_get(play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)[0])
     plain, mixed, searched = (
@@ -263,9 +265,10 @@ def each_game(games, place):
     return list(zip([0, *(last + 1 for last in lasts)], lasts, strict=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "max_turns"),
-    [pytest.param(TIC_TAC_TOE, 9, marks=pytest.mark.slow), (KALAH, 7)],
+    [(TIC_TAC_TOE, 9), (KALAH, 7)],
     ids=["whole games", "cut games"],
 )
 def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_turns):

@@ -20,6 +20,7 @@ def work(monkeypatch):
     return importlib.import_module("some_jobs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_give_their_results_in_order_and_tell_of_their_progress(workers, work):
     heard, said = [], []

@@ -80,6 +80,7 @@ def test_undo_swap_and_resign(browser):
         assert table["now"]["legal"] == [] and table["turn"] is None
 
 
+@pytest.mark.slow
 def test_an_answer_to_a_position_that_was_taken_back_is_not_played(browser):
     """The agent thinks for a second; meanwhile the move is taken back and another one made, of the same number."""
     with seat(browser, begin(browser, "connect_four", ("human", "mcts:seconds=1"))) as page:

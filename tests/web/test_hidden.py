@@ -40,6 +40,7 @@ def dealt_otherwise(one, seed):
     return table(game, one.seats, start=game.write_position(first), moves=one.moves), first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("game", [BRIDGE, LEDUC], ids=lambda game: game.name)
 def test_what_is_told_is_the_same_however_the_unseen_cards_lie(game, side):
