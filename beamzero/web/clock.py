@@ -17,5 +17,6 @@ class Clock:
 
     def now(self, side: int | None, now: float) -> list[float]:
         """What is left, when `side` is to move."""
-        used = 0.0 if self.since is None else now - self.since
+        since = self.since  # once: it may be stopped in another thread
+        used = 0.0 if since is None else now - since
         return [max(0.0, left - used) if one == side else left for one, left in enumerate(self.left)]

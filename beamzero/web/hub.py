@@ -387,9 +387,13 @@ class Hub:
 
     @staticmethod
     def _left(table: Table) -> float | None:
-        if table.clock is None or table.clock.since is None or table.turn is None:
+        clock, turn = (
+            table.clock,
+            table.turn,
+        )  # once: a move in another thread may end the game
+        if clock is None or clock.since is None or turn is None:
             return None
-        return table.clock.now(table.turn, time.monotonic())[table.turn] + 0.01
+        return clock.now(turn, time.monotonic())[turn] + 0.01
 
     @staticmethod
     async def _wait(live: Live, seconds: float | None) -> None:

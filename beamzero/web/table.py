@@ -113,7 +113,8 @@ class Table:
     @property
     def mover(self) -> str | None:
         """Who sits there."""
-        return None if self.turn is None else self.seats[self.turn]
+        turn = self.turn  # once: it may change in another thread
+        return None if turn is None else self.seats[turn]
 
     @property
     def score(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from beamzero.errors import BadInput
+from beamzero.web.clock import Clock
 from beamzero.web.hub import Hub
 
 
@@ -38,3 +39,20 @@ def test_a_change_that_fails_after_who_asked_has_left_is_logged_only_if_it_is_a_
         asyncio.run(leave_before_it_ends())
         gc.collect()
     assert [record.name for record in caplog.records] == logged
+
+
+def test_a_game_that_ends_in_another_thread_while_its_clock_is_read_is_no_fault():
+    class Ending:
+        """A table whose last move is made as soon as its side to move was asked."""
+
+        clock = Clock(left=[5.0, 7.0], increment=0.0, since=0.0)
+        asked = 0
+
+        @property
+        def turn(self) -> int | None:
+            self.asked += 1
+            return 1 if self.asked == 1 else None
+
+    table: Any = Ending()
+    assert Hub._left(table) is not None
+    assert Hub._left(table) is None
