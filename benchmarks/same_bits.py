@@ -112,14 +112,13 @@ def analysis(text: str, spec: str) -> str:
 def training(words: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     """The weights that a run ends with, and its metrics but for the seconds."""
     from beamzero.runs.metrics import read_metrics
-    from beamzero.runs.run import Run
 
     _stdout(["train", *words, "--run", str(folder), *ALL_RUNS])
     _stdout(["export", str(folder), str(folder) + ".safetensors"])
     from safetensors.numpy import load_file
 
     yield "weights", fingerprint(load_file(str(folder) + ".safetensors"))
-    lines = [_without_time(line) for line in read_metrics(Run.open(folder).metrics_path)]
+    lines = [_without_time(line) for line in read_metrics(folder)]
     yield "metrics", hashlib.sha256(json.dumps(lines, sort_keys=True).encode()).hexdigest()[:16]
 
 
