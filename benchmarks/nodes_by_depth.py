@@ -25,7 +25,7 @@ from beamzero.cli.bench_search import middle_game
 from beamzero.compiler import keep_compiled_code
 from beamzero.games import Game, State, make_game
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.deepening import deepen
+from beamzero.search.drive import Snapshot, Timer, think
 from beamzero.search.features import feature_evaluator
 
 _SEARCHES = {
@@ -60,10 +60,15 @@ def count(game: Game, state: State, deepest: int) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for name, settings in _SEARCHES.items():
         each: list[int] = []
-        for step in deepen(game, evaluator, dataclasses.replace(settings, depth=deepest), state):
-            each.append(step.nodes)
-            if len(each) > 1 and step.nodes**2 / each[-2] > _MOST:
-                break
+        timer = Timer()
+
+        def tell(found: Snapshot, each: list[int] = each, timer: Timer = timer) -> None:
+            each.append(found.nodes - sum(each))
+            if len(each) > 1 and each[-1] ** 2 / each[-2] > _MOST:
+                timer.stop()
+
+        search = dataclasses.replace(settings, depth=deepest)
+        think(search, game, evaluator, state, jax.random.key(0), timer=timer, watch=tell)
         # Without a table a search learns nothing from shallower ones, so that these need not be counted.
         found[name] = np.cumsum(each).tolist() if settings.entries else each
     return found

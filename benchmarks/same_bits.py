@@ -13,6 +13,7 @@ the moves that it plays there; what `analyse` says; the weights and metrics of a
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import json
 import os
@@ -106,7 +107,8 @@ def of_agent(text: str, game: Game, states: Any) -> Iterator[tuple[str, str]]:
 
 def analysis(text: str, spec: str) -> str:
     """What the command line says of the first position."""
-    return hashlib.sha256(_stdout(["analyse", spec, text, "--json"]).encode()).hexdigest()[:16]
+    said = _without_time(json.loads(_stdout(["analyse", spec, text, "--json"])))
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def training(words: list[str], folder: Path) -> Iterator[tuple[str, str]]:
@@ -125,7 +127,7 @@ def training(words: list[str], folder: Path) -> Iterator[tuple[str, str]]:
 def _without_time(line: Any) -> Any:
     if isinstance(line, dict):
         return {key: _without_time(value) for key, value in line.items() if "second" not in key and key != "crew"}
-    return line
+    return [_without_time(item) for item in line] if isinstance(line, list) else line
 
 
 def _stdout(words: list[str]) -> str:
@@ -143,7 +145,7 @@ def _stdout(words: list[str]) -> str:
 def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, str]]]]]:
     """Every case with what does it."""
     for name, words in RUNS.items():
-        yield f"train {name}", lambda name=name, words=words: training(words, folder / name.replace(" ", "_"))
+        yield f"train {name}", functools.partial(training, words, folder / name.replace(" ", "_"))
     games = {**AGENTS, "tic_tac_toe ": BEAMS, "backgammon:max_plies=60": BEAMS[:2]}
     for spec, texts in games.items():
         for text in texts:

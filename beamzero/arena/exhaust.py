@@ -19,11 +19,9 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.players import Player, SearchPlayer
+from beamzero.players import Player
 from beamzero.players.analysis import move_names
-from beamzero.players.book import BookPlayer
 from beamzero.players.player import check_player
-from beamzero.search.rollouts import RandomGames
 
 _ROWS = 256
 """Positions that are looked at together."""
@@ -56,7 +54,7 @@ def exhaust(
 
     BadInput where more than `most` positions can be met. `progress` is told how many were.
     """
-    if not is_repeatable(player):
+    if not player.repeats:
         raise BadInput(f"{player.name} thinks by chance or by the clock, so that nothing can be proven of it")
     check_player(player, _ROWS, thinking=True)
     key = jax.random.key(seed)
@@ -93,13 +91,6 @@ def exhaust(
         level = jax.tree.map(lambda *leaves: np.stack(leaves), *children) if children else level
     line = None if lost is None else move_names(game, game.init(key), lost)
     return Exhausted(side, met, tally[1], tally[0], tally[-1], line)
-
-
-def is_repeatable(player: Player) -> bool:
-    """Whether it finds the same probabilities for the same position each time."""
-    if isinstance(player, BookPlayer):
-        return is_repeatable(player.player)
-    return isinstance(player, SearchPlayer) and not isinstance(player.search, RandomGames)
 
 
 class _Looked(NamedTuple):

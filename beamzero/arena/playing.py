@@ -14,8 +14,10 @@ from jax import Array
 from beamzero.games import Game, State
 from beamzero.games.chance import NOTHING, throw_all
 from beamzero.games.game import keep_if
-from beamzero.players.player import FORFEIT, Player, SearchPlayer, choose_moves
-from beamzero.search.evaluator import Evaluator, Search
+from beamzero.players.player import FORFEIT, Player, choose_moves
+from beamzero.search.cores import searches_at_once
+from beamzero.search.evaluator import Evaluator
+from beamzero.search.protocol import Search
 
 _PLIES_AT_ONCE = 16
 """Plies that a program plays before it says how far the games are."""
@@ -109,7 +111,7 @@ def play_by_turns(
 
 def can_play_as_one(first: Player, second: Player) -> bool:
     """Whether two players can play whole games in one program."""
-    return all(isinstance(player, SearchPlayer) and player.is_one_program for player in (first, second))
+    return searches_at_once() == 1 and first.program is not None and second.program is not None
 
 
 def play_as_one(
@@ -123,8 +125,9 @@ def play_as_one(
     progress: Progress | None,
 ) -> Finished:
     """The same, by a program that needs no host for many plies: on a GPU that takes longer than the nets."""
-    assert isinstance(first, SearchPlayer) and isinstance(second, SearchPlayer)
-    searches, evaluators = (first.search, second.search), (first.evaluator, second.evaluator)
+    one, other = first.program, second.program
+    assert one is not None and other is not None
+    searches, evaluators = (one.search, other.search), (one.evaluator, other.evaluator)
     total = first_side.shape[0]
     nothing = jnp.full((most, total), NOTHING, jnp.int32)
     at = _InPlay(states, jnp.int32(0), nothing, nothing, jnp.zeros((2, total), jnp.bool_), jnp.int32(0))

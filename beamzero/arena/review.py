@@ -12,8 +12,7 @@ from jax import Array
 
 from beamzero.arena.records import Followed
 from beamzero.games import State
-from beamzero.players.analysis import with_every_move
-from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.player import Player
 
 CHUNK = 16
 """Positions that are thought about at once: always so many, so that nothing compiles again."""
@@ -57,7 +56,8 @@ class Review(NamedTuple):
 def review(followed: Followed, player: Player, key: Array, progress: Callable[[int, int], None]) -> Review:
     """What `player` thinks of every position of a game."""
     game, states = followed.game, followed.states
-    player = with_every_move(player)
+    if game.num_chance:  # what a move was worth before the dice fell is not told by what came after it
+        player = player.with_every_move()
     count = len(states) - int(followed.over)
     values, best = np.zeros(len(states)), np.zeros(len(states), np.int64)
     chosen = np.zeros(len(states))  # what the moves that were made are worth to those who made them
@@ -66,7 +66,7 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
         progress(start, count)
         rows = np.arange(start, start + CHUNK)
         # Others think about one position after the other: for them, more rows would be more work.
-        rows = np.minimum(rows, count - 1) if isinstance(player, SearchPlayer) else rows[rows < count]
+        rows = np.minimum(rows, count - 1) if player.in_batches else rows[rows < count]
         batch: State = jax.tree.map(lambda *x: jnp.stack(x), *[states[row] for row in rows])
         found = jax.device_get(player.think(batch, jax.random.fold_in(key, start)))
         values[rows], best[rows] = found.value, found.action

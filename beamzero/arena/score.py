@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 from beamzero.arena.intervals import TAIL, Interval
 from beamzero.arena.truth import ILLEGAL, Truth
 from beamzero.games import State
-from beamzero.players import Player, SearchPlayer
+from beamzero.players import Player
 from beamzero.players.player import check_player
 
 Progress = Callable[[int, int], None]
@@ -95,7 +95,7 @@ def score(truth: Truth, player: Player, seed: int = 0, progress: Progress | None
 
 def rows_at_once(player: Player, positions: int | None = None) -> int:
     """Tell how many positions the player is asked about at a time, of `positions` or more."""
-    rows = _ROWS if isinstance(player, SearchPlayer) else _ROWS_ONE_BY_ONE
+    rows = _ROWS if player.in_batches else _ROWS_ONE_BY_ONE
     return rows if positions is None else min(rows, positions)
 
 

@@ -90,7 +90,7 @@ def _measure(game: Game, net: str, roots: State, sizes: Sequence[int], expand: i
 
 def _search(game: Game, search: BeamSearch, evaluator: Any, roots: State) -> tuple[Array, Array, Array]:
     """The values, how many evaluations were asked for, and how many were run."""
-    tree = search.advance(game, evaluator, search.start(game, roots), search.expand)
+    tree = search.advance(game, evaluator, search.start(game, evaluator, roots), search.expand)
     return search.root_moves(game, tree).values, jnp.sum(tree.evaluations), tree.ran
 
 

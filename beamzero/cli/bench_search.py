@@ -19,10 +19,11 @@ from beamzero.players import Player, make_player
 from beamzero.players.analysis import step
 from beamzero.players.classic import QUIET_PLIES
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.cores import searches_at_once, side_by_side
-from beamzero.search.deepening import Depth, deepen
+from beamzero.search.cores import searches_at_once, side_by_side, to_host
+from beamzero.search.drive import Snapshot, think
 from beamzero.search.evaluator import Evaluator, SearchResult, zero_evaluator
 from beamzero.search.features import feature_evaluator
+from beamzero.search.limit import Limit
 
 _ENTRIES = 2**20
 
@@ -93,9 +94,8 @@ def _connect_four(peer: bool, depth: int = 10, ordered_depth: int = 8) -> Iterat
     yield Row(f"connect_four depth {ordered_depth}, ordered", "positions", with_order, without, "not ordered")
 
 
-def _search(game: Game, evaluator: Evaluator, settings: AlphaBeta, root: State) -> Depth:
-    *_, last = deepen(game, evaluator, settings, root)
-    return last
+def _search(game: Game, evaluator: Evaluator, settings: AlphaBeta, root: State) -> Snapshot:
+    return think(settings, game, *to_host((evaluator, root, jax.random.key(0))))
 
 
 def _open_spiel(depth: int) -> tuple[float, float]:
@@ -125,10 +125,11 @@ def _in_a_second(middle: _Middle) -> Iterator[Row]:
     game = make_game(middle.game)
     evaluator, state = feature_evaluator(game), middle_game(game)
     settings = AlphaBeta(quiet=middle.quiet, entries=_ENTRIES)
-    steps = list(deepen(game, evaluator, settings, state, 1.0))
+    steps: list[Snapshot] = []
+    think(settings, game, *to_host((evaluator, state, jax.random.key(0))), Limit(seconds=1.0), watch=steps.append)
     name = f"{middle.game}{' quiet' if middle.quiet else ''}, a second"
     yield Row(name, "plies", steps[-1].depth, middle.depth, "wanted")
-    yield Row(name, "positions/s", sum(s.nodes for s in steps) / sum(s.seconds for s in steps))
+    yield Row(name, "positions/s", steps[-1].nodes / steps[-1].seconds)
     if middle.game == "chess":
         start = time.perf_counter()
         _search(game, evaluator, AlphaBeta(depth=6, quiet=middle.quiet, entries=_ENTRIES), state)

@@ -14,8 +14,8 @@ from beamzero.cli.position import play_moves, split_moves
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
-from beamzero.players.analysis import batch_of_one
 from beamzero.players.book import look_up, make_table, open_book
+from beamzero.players.player import batch_of_one
 from beamzero.runs.bookfile import Book, check_book_path, save_book
 from beamzero.search.children import is_narrow
 from beamzero.spec import quote

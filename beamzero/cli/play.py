@@ -42,13 +42,14 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.games.chance import parse_outcome
 from beamzero.players import Player, make_player
-from beamzero.players.analysis import analyse, batch_of_one, list_moves, step
+from beamzero.players.analysis import analyse, list_moves, step
 from beamzero.players.levels import LEVELS
+from beamzero.players.player import batch_of_one
 from beamzero.players.trained import load_info, shipped_agents
 from beamzero.runs.interrupts import uninterrupted
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
-from beamzero.search.minimax import affordable_depth
+from beamzero.search.lookahead import affordable_depth
 from beamzero.spec import quote
 from beamzero.training.algorithms import ALGORITHMS
 

@@ -12,7 +12,6 @@ from beamzero.engines.wire import Engine, Send, serve
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players import make_player
-from beamzero.players.thinking import make_thinker
 from beamzero.spec import unknown
 
 __all__ = ["PROTOCOLS", "Protocol", "make_engine", "serve"]
@@ -45,4 +44,4 @@ def make_engine(name: str, game: Game, agent: str, seed: int = 0) -> Callable[[S
     if game.hidden:
         raise BadInput(f"{game.name} hides cards, which {name} does not speak of")
     player = make_player(agent, game)
-    return lambda send: PROTOCOLS[name].engine(make_thinker(player), agent, send, seed)
+    return lambda send: PROTOCOLS[name].engine(player, agent, send, seed)

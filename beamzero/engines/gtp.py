@@ -16,7 +16,9 @@ from beamzero.engines.wire import Engine, Send
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.othello import Othello
-from beamzero.players.thought import Budget, Thinker
+from beamzero.players import Player
+from beamzero.search.drive import Timer
+from beamzero.search.limit import Limit
 
 _COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 _SIDES = ("black", "white")
@@ -24,20 +26,22 @@ _SIDES = ("black", "white")
 OVERHEAD = 0.05
 """Seconds that a move costs beside thinking."""
 
+_LONGEST_SECONDS = 86_400.0
+
 
 class GtpEngine(Engine):
     """Answers commands in the order in which they come, each when it is done."""
 
-    def __init__(self, thinker: Thinker, name: str, send: Send, seed: int = 0) -> None:
-        super().__init__(thinker, send, seed)
-        self.game, self.name = thinker.game, name
+    def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
+        super().__init__(player, send, seed)
+        self.game, self.name = player.game, name
         self.record = Record(self.game)
         self._time: tuple[float, float, int] | None = None
         self._clocks: list[PeriodClock] | None = None
 
     def warm_up(self) -> None:
         for state in Record(self.game).warm_up():
-            self.thinker.warm_up(state, self.warm_up_key)
+            self.player.warm_up(state, self.warm_up_key)
 
     def handle(self, line: str) -> bool:
         text = "".join(" " if letter == "\t" else letter for letter in line if letter == "\t" or letter >= " ")
@@ -121,9 +125,10 @@ class GtpEngine(Engine):
     def _think(self, words: Sequence[str]) -> tuple[str, int]:
         self._check_turn(words[0] if words else "")
         clock = self._clocks and self._clocks[self.record.side]
-        self._budget = Budget(seconds=clock.seconds(OVERHEAD) if clock else None)
+        self._timer = Timer()
+        limit = Limit(seconds=min(clock.seconds(OVERHEAD), _LONGEST_SECONDS)) if clock else None
         state = self.record.state
-        action = self.thinker.think(state, self.draw_key(), self._budget, lambda thought: None).line[0]
+        action = self.player.consider(state, self.draw_key(), limit, self._timer).action
         return move_text(self.game, self.game.action_name(state, action)), action
 
     def _all_legal(self, words: Sequence[str]) -> str:

@@ -15,9 +15,10 @@ from beamzero.engines.wire import Engine, Send
 from beamzero.errors import BadInput
 from beamzero.games import State
 from beamzero.games.othello import Othello
-from beamzero.players.analysis import move_names
-from beamzero.players.thought import Budget, Thinker, Thought
-from beamzero.search.limit import MAX_DEPTH
+from beamzero.players import Player
+from beamzero.players.analysis import list_moves, move_names
+from beamzero.search.drive import Snapshot, Timer, Watch, no_watch
+from beamzero.search.limit import MAX_DEPTH, Limit
 
 _WAITING = "waiting"
 _SQUARES = 64
@@ -26,16 +27,16 @@ _SQUARES = 64
 class NBoardEngine(Engine):
     """Thinks about the game that NBoard has on its board. NBoard, not the engine, plays the moves there."""
 
-    def __init__(self, thinker: Thinker, name: str, send: Send, seed: int = 0) -> None:
-        super().__init__(thinker, send, seed)
-        assert isinstance(thinker.game, Othello)
-        self.game, self.name = thinker.game, name
+    def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
+        super().__init__(player, send, seed)
+        assert isinstance(player.game, Othello)
+        self.game, self.name = player.game, name
         self.record = Record(self.game)
         self.depth: int | None = None
 
     def warm_up(self) -> None:
         for state in Record(self.game).warm_up():
-            self.thinker.warm_up(state, self.warm_up_key)
+            self.player.warm_up(state, self.warm_up_key)
 
     def handle(self, line: str) -> bool:
         command, _, rest = line.strip().partition(" ")
@@ -81,72 +82,84 @@ class NBoardEngine(Engine):
 
     def _hint(self, rest: str) -> None:
         number = _whole(rest or "1", 1, _SQUARES)
-        self._think(lambda state, budget: self._evaluate(state, budget, number))
+        self._think(lambda state, timer: self._evaluate(state, timer, number))
 
     def _analyze(self, rest: str) -> None:
         states = [state for state in self.record.states if not bool(self.game.over(state))]
-        self._think(lambda state, budget: self._look_back(states, budget))
+        self._think(lambda state, timer: self._look_back(states, timer))
 
     def _learn(self, rest: str) -> None:
         self.send("learned")
 
     # --- thinking --------------------------------------------------------------------------------------------------
 
-    def _think(self, job: Callable[[State, Budget], None]) -> None:
+    def _think(self, job: Callable[[State, Timer], None]) -> None:
         """Do a job about the position on the board, and say what is being done."""
         if self.record.over:
             raise BadInput(f"the game is over: {self.game.outcome_reason(self.record.state)}")
-        state, budget = self.record.state, Budget(depth=self.depth, own_time=True)
+        state, timer = self.record.state, Timer()
 
         def run() -> None:
             self._status("thinking")
             try:
-                job(state, budget)
+                job(state, timer)
                 self._status(_WAITING)
             except Exception as error:  # the conversation goes on
                 self._status(f"{type(error).__name__}: {error}")
 
-        self.begin(budget, run)
+        self.begin(timer, run)
 
-    def _choose(self, state: State, budget: Budget) -> None:
-        thought = self.thinker.think(state, self.draw_key(), budget, self._tell_nodes)
-        move = ggf.write_move(self.game.action_name(state, thought.line[0]))
-        self.send(f"=== {move}/{self._discs(thought.value):.2f}/{budget.elapsed:.2f}")
+    def _consider(
+        self, state: State, timer: Timer, depth: int | None, watch: Watch = no_watch, player: Player | None = None
+    ) -> Snapshot:
+        """Think as long as the agent likes, and no deeper than `depth`."""
+        player = player or self.player
+        limit = Limit(depth=depth).within(player.limit)
+        return player.consider(state, self.draw_key(), limit or None, timer, watch)
 
-    def _tell_nodes(self, thought: Thought) -> None:
-        self.send(f"nodestats {thought.nodes} {thought.seconds:.2f}")
+    def _choose(self, state: State, timer: Timer) -> None:
+        found = self._consider(state, timer, self.depth, self._tell_nodes)
+        move = ggf.write_move(self.game.action_name(state, found.action))
+        self.send(f"=== {move}/{self._discs(found.value):.2f}/{timer.elapsed:.2f}")
 
-    def _evaluate(self, state: State, budget: Budget, number: int) -> None:
+    def _tell_nodes(self, found: Snapshot) -> None:
+        self.send(f"nodestats {found.nodes} {found.seconds:.2f}")
+
+    def _evaluate(self, state: State, timer: Timer, number: int) -> None:
         """The best line as it is found, then the moves after the best one."""
 
-        def tell(thought: Thought) -> None:
-            self._tell_line(state, thought.line, thought.value, thought.depth)
+        def tell(found: Snapshot) -> None:
+            self._tell_line(state, found.line, found.value, _depth(found))
 
-        thought = self.thinker.think(state, self.draw_key(), budget, tell)
-        if number == 1 or budget.stop.is_set():
+        best = self._consider(state, timer, self.depth, tell)
+        if number == 1 or timer.stopped:
             return
-        ranked = self.thinker.rank(state, self.draw_key(), Budget(depth=thought.depth, own_time=True, stop=budget.stop))
-        others = [(action, value) for action, value in ranked if action != thought.line[0] and math.isfinite(value)]
-        for action, value in others[: number - 1]:
-            self._tell_line(state, [action], value, thought.depth)
+        every = self._consider(state, timer.again(), _depth(best), player=self.player.with_every_move())
+        ranked = list_moves(self.game, state, every.result, first=every.action)
+        others = [move for move in ranked if move.action != best.action and math.isfinite(move.value)]
+        for move in others[: number - 1]:
+            self._tell_line(state, [move.action], move.value, _depth(best))
 
     def _tell_line(self, state: State, line: Sequence[int], value: float, depth: int) -> None:
         moves = "".join(ggf.write_move(name) for name in move_names(self.game, state, list(line)))
         self.send(f"search {moves} {self._discs(value):.2f} 0 {depth}")
 
-    def _look_back(self, states: Sequence[State], budget: Budget) -> None:
+    def _look_back(self, states: Sequence[State], timer: Timer) -> None:
         """What each position of the game is worth, the last one first."""
         for number in reversed(range(len(states))):
-            if budget.stop.is_set():
+            if timer.stopped:
                 return
-            each = Budget(depth=self.depth, own_time=True, stop=budget.stop)
-            thought = self.thinker.think(states[number], self.draw_key(), each, lambda thought: None)
-            self.send(f"analysis {number} {self._discs(thought.value):.2f}")
+            found = self._consider(states[number], timer.again(), self.depth)
+            self.send(f"analysis {number} {self._discs(found.value):.2f}")
 
     def _discs(self, value: float) -> float:
         """A value of [-1, 1] in discs: the other way round than ``tanh(point * points / 2)``."""
         discs = 2 * math.atanh(max(-0.999999, min(0.999999, value))) / self.game.point
         return max(-float(_SQUARES), min(float(_SQUARES), discs)) + 0.0
+
+
+def _depth(found: Snapshot) -> int:
+    return min(MAX_DEPTH, found.depth or len(found.line))
 
 
 def _whole(text: str, low: int, high: int) -> int:

@@ -19,12 +19,16 @@ from beamzero.engines.wire import Engine, Send
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.chess.state import ChessState
-from beamzero.players.thought import Budget, Setting, Thinker, Thought
+from beamzero.players import Player
+from beamzero.search.drive import Snapshot, Timer
+from beamzero.search.limit import MAX_DEPTH, Limit
+from beamzero.search.protocol import UNLIMITED, Option
 
 _OVERHEAD = "Move Overhead"
 _VARIANT = "UCI_Variant"
 _HIGHEST_CENTIPAWNS = 9_999
 _NO_MOVE = "0000"
+_LONGEST_SECONDS = 86_400.0
 
 _NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "depth", "nodes", "mate")
 """What `go` says with a whole number."""
@@ -33,32 +37,32 @@ _NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "depth", 
 class UciEngine(Engine):
     """Plays chess, or chess on 6 x 6 squares as a variant."""
 
-    def __init__(self, thinker: Thinker, name: str, send: Send, seed: int = 0) -> None:
-        super().__init__(thinker, send, seed)
-        self.game, self.name = as_chess(thinker.game), name
+    def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
+        super().__init__(player, send, seed)
+        self.game, self.name = as_chess(player.game), name
         self.position = ChessPosition(self.game)
-        self.overhead = Setting(30, 0, 5000)
-        self._sound = thinker
+        self.overhead = Option(30, 0, 5000)
+        self._sound = player
 
     def warm_up(self) -> None:
         """Go once through all that a move needs, in positions that came about in every way.
 
         Settings that cannot be, such as a table that does not fit into memory, are taken back.
         """
-        thinker = self.thinker
+        player = self.player
         try:
             position = ChessPosition(self.game)
             first = self.game.write_position(position.state)
             move = next(iter(uci_moves(self.game, position.state).values()))
             for fen, moves in ((None, []), (first, []), (first, [move])):
                 position.set(fen, moves)
-                self._budget_of(["wtime", "0", "btime", "0"])
+                self._limit_of(["wtime", "0", "btime", "0"])
                 uci_moves(self.game, position.state)
-                thinker.warm_up(position.state, self.warm_up_key)
-            self._sound = thinker
+                player.warm_up(position.state, self.warm_up_key)
+            self._sound = player
         except Exception as error:
             self.say(f"{type(error).__name__}: {error}")
-            self.thinker = self._sound
+            self.player = self._sound
 
     def say(self, text: str) -> None:
         """Something for people."""
@@ -86,7 +90,7 @@ class UciEngine(Engine):
     def _uci(self, words: Sequence[str]) -> None:
         self.send(f"id name beamzero {__version__} {self.name}")
         self.send("id author the beamzero authors")
-        for name, (default, low, high) in {_OVERHEAD: self.overhead, **self.thinker.settings()}.items():
+        for name, (default, low, high) in {_OVERHEAD: self.overhead, **self.player.options}.items():
             self.send(f"option name {name} type spin default {default} min {low} max {high}")
         if self.game.name != "chess":
             self.send(f"option name {_VARIANT} type combo default {self.game.name} var {self.game.name}")
@@ -103,7 +107,7 @@ class UciEngine(Engine):
             if value != self.game.name:
                 raise BadInput(f"{_VARIANT} is {value!r}, but must be {self.game.name}")
             return
-        settings = {_OVERHEAD: self.overhead, **self.thinker.settings()}
+        settings = {_OVERHEAD: self.overhead, **self.player.options}
         known = next((known for known in settings if known.lower() == name), None)
         if known is None:
             raise BadInput(f"there is no option {name!r}")
@@ -114,7 +118,7 @@ class UciEngine(Engine):
         if known == _OVERHEAD:
             self.overhead = setting._replace(default=number)
         elif number != setting.default:
-            self.thinker = self.thinker.change(known, number)
+            self.player = self.player.with_option(known, number)
             self.prepare()
 
     def _position(self, words: Sequence[str]) -> None:
@@ -128,9 +132,11 @@ class UciEngine(Engine):
             raise BadInput("a position is startpos or fen FEN, then perhaps moves and some of them")
 
     def _go(self, words: Sequence[str]) -> None:
-        state, budget, key = self.position.state, self._budget_of(words), self.draw_key()
-        thinker = self.thinker
-        self.begin(budget, lambda: self._search(thinker, state, budget, key))
+        state, limit, key, timer = self.position.state, self._limit_of(words), self.draw_key(), Timer()
+        player, endless = self.player, "infinite" in words or "ponder" in words
+        if endless and limit is None:
+            limit = Limit()
+        self.begin(timer, lambda: self._search(player, state, key, limit, timer, endless))
 
     def _stop(self, words: Sequence[str]) -> None:
         self.stop()
@@ -140,8 +146,8 @@ class UciEngine(Engine):
 
     # --- thinking --------------------------------------------------------------------------------------------------
 
-    def _budget_of(self, words: Sequence[str]) -> Budget:
-        """What `go` allows; numbers that are none count as not given."""
+    def _limit_of(self, words: Sequence[str]) -> Limit | None:
+        """Read what `go` allows; None where it says nothing. Numbers that are none count as not given."""
         given = {w: _whole(n) for w, n in itertools.pairwise([*words, ""]) if w in _NUMBERS}
         said = {word: number for word, number in given.items() if number is not None}
         seconds = None
@@ -155,33 +161,37 @@ class UciEngine(Engine):
             )
         depth = said.get("depth", 2 * said["mate"] if "mate" in said else None)
         nodes = said.get("nodes")
-        return Budget(
-            seconds=seconds,
-            depth=None if depth is None else max(1, depth),
-            nodes=None if nodes is None else max(1, nodes),
-            endless="infinite" in words or "ponder" in words,
+        limit = Limit(
+            seconds=None if seconds is None else min(seconds, _LONGEST_SECONDS),
+            depth=None if depth is None else max(1, min(depth, MAX_DEPTH)),
+            nodes=None if nodes is None else max(1, min(nodes, UNLIMITED - 1)),
         )
+        return limit or None
 
-    def _search(self, thinker: Thinker, state: ChessState, budget: Budget, key: Array) -> None:
+    def _search(
+        self, player: Player, state: ChessState, key: Array, limit: Limit | None, timer: Timer, endless: bool
+    ) -> None:
         """Think, tell, and answer with a legal move; after `infinite` not before someone says stop."""
         legal = uci_moves(self.game, state)
         best = next(iter(legal.values()), _NO_MOVE)
         if legal:
             try:
-                thought = thinker.think(state, key, budget, lambda thought: self._tell(state, thought))
-                best = legal[thought.line[0]]
+                found = player.consider(state, key, limit, timer, lambda snapshot: self._tell(state, snapshot))
+                best = legal[found.action]
             except Exception as error:  # a search that fails must not lose the game
                 self.say(f"{type(error).__name__}: {error}")
-        if budget.endless:
-            budget.stop.wait()
+        if endless:
+            timer.wait()
         self.send(f"bestmove {best}")
 
-    def _tell(self, state: ChessState, thought: Thought) -> None:
-        milliseconds = int(1000 * thought.seconds)
-        speed = int(thought.nodes / max(thought.seconds, 1e-3))
+    def _tell(self, state: ChessState, found: Snapshot) -> None:
+        milliseconds = int(1000 * found.seconds)
+        speed = int(found.nodes / max(found.seconds, 1e-3))
         self.send(
-            f"info depth {thought.depth} score {score_text(self.game, thought)} nodes {thought.nodes} nps {speed} "
-            f"time {milliseconds} pv {' '.join(uci_line(self.game, state, thought.line))}"
+            f"info depth {found.depth or len(found.line)}"
+            f" score {score_text(self.game, found.value, found.outlook.plies)}"
+            f" nodes {found.nodes} nps {speed} time {milliseconds}"
+            f" pv {' '.join(uci_line(self.game, state, found.line))}"
         )
 
 
@@ -200,12 +210,12 @@ _COMMANDS = {
 }
 
 
-def score_text(game: Game, thought: Thought) -> str:
+def score_text(game: Game, value: float, plies: int | None) -> str:
     """``cp 35`` or ``mate -2``, for the side to move: moves to mate, else hundredths of a pawn."""
-    if thought.plies is not None:
-        moves = (thought.plies + 1) // 2
-        return f"mate {moves if thought.value > 0 else -moves}"
-    return f"cp {centipawns(game, thought.value)}"
+    if plies is not None:
+        moves = (plies + 1) // 2
+        return f"mate {moves if value > 0 else -moves}"
+    return f"cp {centipawns(game, value)}"
 
 
 def centipawns(game: Game, value: float) -> int:

@@ -12,7 +12,8 @@ from typing import TextIO
 import jax
 from jax import Array
 
-from beamzero.players.thought import Budget, Thinker
+from beamzero.players import Player
+from beamzero.search.drive import Timer
 
 Send = Callable[[str], None]
 
@@ -31,13 +32,13 @@ class Engine(abc.ABC):
     answered while a search runs.
     """
 
-    def __init__(self, thinker: Thinker, send: Send, seed: int = 0) -> None:
-        self.thinker, self.send = thinker, send
+    def __init__(self, player: Player, send: Send, seed: int = 0) -> None:
+        self.player, self.send = player, send
         self._key, self._drawn = jax.random.key(seed), 0
         self._jobs = ThreadPoolExecutor(max_workers=1)
         self._asked: collections.deque[Future[None]] = collections.deque()
-        self._budget = Budget()
-        self._budget.stop.set()
+        self._timer = Timer()
+        self._timer.stop()
         self._warm: Future[None] | None = None
 
     @abc.abstractmethod
@@ -76,15 +77,15 @@ class Engine(abc.ABC):
         assert self._warm is not None
         self._warm.add_done_callback(lambda _: tell())
 
-    def begin(self, budget: Budget, job: Callable[[], None]) -> None:
-        """Think, within `budget`; what is thought about at the moment comes to its end first."""
+    def begin(self, timer: Timer, job: Callable[[], None]) -> None:
+        """Think, until the `timer` is stopped; what is thought about at the moment comes to its end first."""
         self.stop()
-        self._budget = budget
+        self._timer = timer
         self.later(job)
 
     def stop(self) -> None:
         """Let the search that runs, if any, come to its end; it answers as if its time were up."""
-        self._budget.stop.set()
+        self._timer.stop()
 
     def wait(self, patience: float | None = None) -> bool:
         """Until all that was asked for is done, or for so many seconds; whether it is done."""

@@ -48,9 +48,10 @@ from beamzero.players.solved import make_cfr
 from beamzero.players.trained import load_trained
 from beamzero.players.trees import make_alphazero, make_mcts
 from beamzero.search.beam import BeamSearch
-from beamzero.search.evaluator import Search, zero_evaluator
+from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.expectiminimax import Expectiminimax
-from beamzero.search.minimax import Lookahead
+from beamzero.search.lookahead import Lookahead
+from beamzero.search.protocol import Search
 from beamzero.search.simple import AnyMove, BestChild, OneLook
 from beamzero.spec import Spec, convert, parse, unknown
 

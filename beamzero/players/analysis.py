@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -13,18 +11,9 @@ import numpy as np
 from jax import Array
 
 from beamzero.games import CHANCE, Game, State
-from beamzero.players.clocked import ClockedPlayer
-from beamzero.players.clocked_dice import ClockedDice
-from beamzero.players.clocked_tree import ClockedTree
-from beamzero.players.player import Player, SearchPlayer
-from beamzero.search import mcts, mcts_tree
-from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.beam import BeamSearch, Tree, best_line
-from beamzero.search.deepening import deepen
-from beamzero.search.evaluator import Evaluator, SearchResult
-from beamzero.search.expectiminimax import Expectiminimax
-from beamzero.search.mcts_tree import expected_line
-from beamzero.search.rollouts import RandomGames, rollout_evaluator
+from beamzero.players.player import Player, batch_of_one
+from beamzero.search.drive import Snapshot, Timer
+from beamzero.search.evaluator import SearchResult
 
 LINE_PLIES = 8
 """How far a line is followed by a player that keeps no tree, which has to think again at each ply."""
@@ -84,95 +73,52 @@ class Analysis(NamedTuple):
 
 
 def analyse(
-    game: Game, player: Player, state: State, key: Array, watch: Callable[[Step], None] = lambda step: None
+    game: Game,
+    player: Player,
+    state: State,
+    key: Array,
+    watch: Callable[[Step], None] = lambda step: None,
+    timer: Timer | None = None,
 ) -> Analysis:
-    """What `player` thinks of `state`, which is not over, and the line it expects.
+    """Ask what `player` thinks of `state`, which is not over, and which line it expects.
 
-    The line of a beam search or a Monte Carlo search is read from its tree, that of an alpha-beta search was kept on
-    the way, and `watch` is told of each depth that it finishes; any other player is asked again after each of its own
-    moves.
+    A search that keeps its line tells it; any other player is asked again after each of its own moves. `watch` is told
+    of each depth that a search finishes. Whoever has the `timer` may end it sooner.
     """
-    if isinstance(player, ClockedPlayer) or (isinstance(player, SearchPlayer) and isinstance(player.search, AlphaBeta)):
-        return _deepen(game, player, state, key, watch)
-    if isinstance(player, SearchPlayer) and isinstance(player.search, BeamSearch):
-        tree, result = _grow(game, player.search, player.evaluator, batch_of_one(state), key)
-        line = best_line(game, tree)
-        moves = list_moves(game, state, result, first=line[0])
-    elif (tree_and_result := _simulate(game, player, batch_of_one(state), key)) is not None:
-        mcts_tree, result = tree_and_result
-        line = expected_line(mcts_tree)
-        moves = list_moves(game, state, result, first=line[0])
+    player = player.with_every_move()
+    steps: list[Step] = []
+    told = [0, 0.0]  # nodes and seconds of the depths before
+
+    def tell(snapshot: Snapshot) -> None:
+        if snapshot.depth:
+            line = move_names(game, state, snapshot.outlook.line)
+            nodes, seconds = snapshot.nodes - told[0], snapshot.seconds - told[1]
+            steps.append(Step(snapshot.depth, snapshot.value, snapshot.outlook.proven, line, int(nodes), seconds))
+            told[:] = snapshot.nodes, snapshot.seconds
+            watch(steps[-1])
+
+    snapshot = player.consider(state, key, timer=timer, watch=tell)
+    line = snapshot.outlook.line
+    moves = list_moves(game, state, snapshot.result, first=line[0])
+    if player.keeps_line:
+        moves.sort(key=lambda move: move.action != line[0])
+    elif game.hidden:
+        line = [moves[0].action]  # what comes after depends on what the others hold, which a line would give away
     else:
-        player = with_every_move(player)
-        result = player.think(batch_of_one(state), key)
-        moves = list_moves(game, state, result, first=int(result.action[0]))
-        # What comes after depends on what the others hold, which a line would give away.
-        line = [moves[0].action] if game.hidden else _follow(game, player, state, moves[0].action, key)
+        line = _follow(game, player, state, moves[0].action, key)
+    plies = snapshot.outlook.plies_of_moves
+    if plies:
+        slots, count = jax.device_get(jax.jit(game.moves)(state))
+        after = dict(zip(slots[: int(count)].tolist(), plies))
+        moves = [move._replace(plies=after[move.action] if move.proven else None) for move in moves]
     return Analysis(
-        value=_number(result.value[0]),
+        value=snapshot.value + 0.0,  # which makes 0 of -0
         best=moves[0].move,
         line=move_names(game, state, line),
         moves=moves,
-        nodes=int(result.nodes[0]),
+        nodes=snapshot.nodes,
+        steps=steps,
     )
-
-
-def with_every_move(player: Player) -> Player:
-    """The same player; one that plays with dice finds out exactly what each move is worth, not only the best one."""
-    if isinstance(player, SearchPlayer | ClockedDice) and isinstance(player.search, Expectiminimax):
-        return dataclasses.replace(player, search=dataclasses.replace(player.search, every_move=True))
-    return player
-
-
-def _deepen(
-    game: Game, player: ClockedPlayer | SearchPlayer, state: State, key: Array, watch: Callable[[Step], None]
-) -> Analysis:
-    assert isinstance(player.search, AlphaBeta)
-    search = dataclasses.replace(player.search, deepen=True, every_move=True)
-    seconds = player.seconds if isinstance(player, ClockedPlayer) else None
-    steps = []
-    for last in deepen(game, player.evaluator, search, state, seconds):
-        line = move_names(game, state, last.line)
-        steps.append(Step(last.depth, last.value, last.proven, line, last.nodes, last.seconds))
-        watch(steps[-1])
-    result = search.choose(game, batch_of_one(state), jax.tree.map(lambda x: np.asarray(x)[None], last.found), key)
-    slots, count = jax.jit(game.moves)(state)
-    plies = dict(zip(np.asarray(slots)[: int(count)].tolist(), last.plies_of_moves()))
-    moves = [
-        move._replace(plies=plies[move.action] if move.proven else None)
-        for move in list_moves(game, state, result, first=last.line[0])
-    ]
-    moves.sort(key=lambda move: move.action != last.line[0])
-    return Analysis(last.value, moves[0].move, steps[-1].line, moves, int(last.found.nodes), steps)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _grow(game: Game, search: BeamSearch, evaluator: Evaluator, states: State, key: Array) -> tuple[Tree, SearchResult]:
-    tree = search.advance(game, evaluator, search.start(game, states), search.expand)
-    return tree, search.result(game, tree, key)
-
-
-def _simulate(game: Game, player: Player, states: State, key: Array) -> tuple[mcts_tree.Tree, SearchResult] | None:
-    """The tree of a player that searches by Monte Carlo, and its result; None of any other player."""
-    if isinstance(player, ClockedTree):
-        return player.grow(states, key)
-    if not isinstance(player, SearchPlayer):
-        return None
-    if isinstance(player.search, RandomGames):
-        game_key, key = jax.random.split(key)
-        return _grow_mcts(game, player.search.search, rollout_evaluator(game, game_key), states, key)
-    if isinstance(player.search, mcts.MCTS):
-        return _grow_mcts(game, player.search, player.evaluator, states, key)
-    return None
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _grow_mcts(
-    game: Game, search: mcts.MCTS, evaluator: Evaluator, states: State, key: Array
-) -> tuple[mcts_tree.Tree, SearchResult]:
-    noise_key, key = jax.random.split(key)
-    tree = search.advance(game, evaluator, search.start(game, states, noise_key), search.sims)
-    return tree, search.result(game, tree, key)
 
 
 def list_moves(game: Game, state: State, result: SearchResult, first: int | None = None) -> list[MoveValue]:
@@ -187,11 +133,6 @@ def list_moves(game: Game, state: State, result: SearchResult, first: int | None
 
 def _number(value: Array | np.ndarray) -> float:
     return float(value) + 0.0  # which makes 0 of -0
-
-
-def batch_of_one(state: State) -> State:
-    """One state as a batch, which is what players think about."""
-    return jax.tree.map(lambda x: np.asarray(x)[None], state)
 
 
 def _follow(game: Game, player: Player, state: State, action: int, key: Array) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -20,9 +20,12 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.hashing import hash_words, words_of
-from beamzero.players.player import Player
+from beamzero.players.player import Player, batch_of_one
 from beamzero.runs.bookfile import Book, load_book
+from beamzero.search.drive import Snapshot, Timer, Watch, no_watch
 from beamzero.search.evaluator import SearchResult
+from beamzero.search.limit import Limit
+from beamzero.search.protocol import Option, Outlook
 
 
 class Folded(NamedTuple):
@@ -174,6 +177,22 @@ class BookPlayer(Player):
             return known
         return _known_or(answer.found, known, self.player.think(states, key))
 
+    def consider(
+        self, state: State, key: Array, limit: Limit | None = None, timer: Timer | None = None, watch: Watch = no_watch
+    ) -> Snapshot:
+        answer = jax.device_get(self.look_up(batch_of_one(state)))
+        if not answer.found[0]:
+            return self.player.consider(state, key, limit, timer, watch)
+        result = jax.device_get(_as_result(self.game, batch_of_one(state), answer))
+        outlook = Outlook([int(answer.action[0])], float(answer.value[0]))
+        snapshot = Snapshot(result, outlook, 0, 0, timer.elapsed if timer else 0.0)
+        watch(snapshot)
+        return snapshot
+
+    def warm_up(self, state: State, key: Array) -> None:
+        super().warm_up(state, key)
+        self.player.warm_up(state, key)
+
     def choose(self, states: State, turn: Array, key: Array) -> Array:
         return self._from_book(states, turn, lambda rest: self.player.choose(states, rest, key))
 
@@ -184,6 +203,24 @@ class BookPlayer(Player):
         answer = self.look_up(states)
         rest = turn & ~answer.found
         return jnp.where(rest, otherwise(rest), answer.action) if bool(jnp.any(rest)) else answer.action
+
+    @property
+    def limit(self) -> Limit | None:  # type: ignore[override]
+        return self.player.limit
+
+    @property
+    def repeats(self) -> bool:  # type: ignore[override]
+        return self.player.repeats
+
+    def hurried(self, limit: Limit) -> BookPlayer:
+        return dataclasses.replace(self, player=self.player.hurried(limit))
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return self.player.options
+
+    def with_option(self, name: str, value: int) -> BookPlayer:
+        return dataclasses.replace(self, player=self.player.with_option(name, value))
 
     @property
     def follows_moves(self) -> bool:  # type: ignore[override]

@@ -8,8 +8,6 @@ import numpy as np
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
-from beamzero.players.clocked import ClockedPlayer
-from beamzero.players.clocked_dice import ClockedDice
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.runs.tablefile import load_table
@@ -70,9 +68,9 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
     evaluator = _evaluator(name, game, options)
     if "endgame" in options:
         evaluator = evaluator._replace(exact=endgame_table(game, load_table(options["endgame"])))
-    if limit.seconds is not None:
-        return ClockedPlayer(name, game, search, evaluator, limit.seconds)
-    return SearchPlayer(name, game, search, evaluator, on_host=True)
+    # A busy machine searches less deep.
+    clock = None if limit.seconds is None else Limit(seconds=limit.seconds)
+    return SearchPlayer(name, game, search, evaluator, deterministic=not clock, on_host=True, limit=clock)
 
 
 def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
@@ -88,9 +86,8 @@ def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from None
     evaluator = _evaluator(name, game, options)
-    if limit.seconds is not None:
-        return ClockedDice(name, game, search, evaluator, limit.seconds)
-    return SearchPlayer(name, game, search, evaluator, deterministic=not rolls, on_host=True)
+    clock = None if limit.seconds is None else Limit(seconds=limit.seconds)
+    return SearchPlayer(name, game, search, evaluator, deterministic=not rolls and not clock, on_host=True, limit=clock)
 
 
 def _evaluator(name: str, game: Game, options: dict) -> Evaluator:
@@ -113,7 +110,10 @@ def _limit(name: str, options: dict, most_turns: int | None = None) -> Limit:
     if most_turns is not None and depth is not None and not 1 <= depth <= most_turns:
         raise BadInput(f"{name}: depth is {depth}, but must be 1 to {most_turns} turns")
     try:
-        return Limit(depth, options.get("nodes"), options.get("seconds"))
+        limit = Limit(depth, options.get("nodes"), options.get("seconds"))
+        if not limit:
+            raise BadInput("a search needs a limit: depth=, nodes= or seconds=")
+        return limit
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from None
 

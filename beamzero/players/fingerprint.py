@@ -39,7 +39,8 @@ def _tell(value: Any) -> Iterator[bytes]:
         yield type(value).__name__.encode()
         assert dataclasses.is_dataclass(value)
         for field in dataclasses.fields(value):
-            if field.name not in _NOT_ITS_OWN:
+            # A player without a limit is the one that it was before there were limits.
+            if field.name not in _NOT_ITS_OWN and not (field.name == "limit" and value.limit is None):
                 yield field.name.encode()
                 yield from _tell(getattr(value, field.name))
     elif isinstance(value, jax.tree_util.Partial):

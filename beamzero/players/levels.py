@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,8 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.search.evaluator import Evaluator, Remembers, Search, SearchResult
+from beamzero.search.evaluator import Evaluator, SearchResult
+from beamzero.search.protocol import Carry, Search, Spent
 from beamzero.search.simple import random_moves
 from beamzero.spec import unknown
 
@@ -65,23 +67,49 @@ def find_level(text: str, agent: str, algorithm: str, options: Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
-class Slipping:
+class Slipping(Search):
     """A search whose move is any legal one instead with the probability `slip`."""
 
     search: Search
     slip: float
 
-    def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count what the search takes that slips."""
-        return self.search.bytes_needed(game, roots) if isinstance(self.search, Remembers) else 0
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Unsteady:
+        return Unsteady(states, self.search.start(game, evaluator, states, jax.random.split(key, 3)[0]))
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+    def advance(self, game: Game, evaluator: Evaluator, carry: Unsteady, budget: Array | int) -> Unsteady:
+        return carry._replace(carry=self.search.advance(game, evaluator, carry.carry, budget))
+
+    def finish(self, game: Game, evaluator: Evaluator, carry: Unsteady) -> Unsteady:
+        return carry._replace(carry=self.search.finish(game, evaluator, carry.carry))
+
+    def done(self, game: Game, carry: Unsteady) -> Array:
+        return self.search.done(game, carry.carry)
+
+    def spent(self, game: Game, carry: Unsteady) -> Spent:
+        return self.search.spent(game, carry.carry)
+
+    def result(self, game: Game, carry: Unsteady, key: Array) -> SearchResult:
         search_key, slip_key, move_key = jax.random.split(key, 3)
-        found = self.search(game, evaluator, states, search_key)
+        found = self.search.result(game, carry.carry, search_key)
         slips = jax.random.uniform(slip_key, found.action.shape) < self.slip
-        legal = jax.vmap(game.legal)(states).astype(jnp.float32)
+        legal = jax.vmap(game.legal)(carry.states).astype(jnp.float32)
         even = legal / jnp.sum(legal, axis=1, keepdims=True)
         return found._replace(
-            action=jnp.where(slips, random_moves(game, states, move_key), found.action),
+            action=jnp.where(slips, random_moves(game, carry.states, move_key), found.action),
             policy=(1 - self.slip) * found.policy + self.slip * even,
         )
+
+    @property
+    def units(self) -> int:
+        return self.search.units
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count what the search takes that slips."""
+        return self.search.bytes_needed(game, roots)
+
+
+class Unsteady(NamedTuple):
+    """A search that slips, under way."""
+
+    states: State  # [B, ...]
+    carry: Carry

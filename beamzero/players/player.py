@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +16,12 @@ from jax import Array
 from beamzero.games import Game, State
 from beamzero.search.children import is_narrow
 from beamzero.search.cores import searches_at_once, side_by_side, to_host
-from beamzero.search.evaluator import Evaluator, Remembers, Search, SearchResult
+from beamzero.search.drive import Snapshot, Timer, Watch, no_watch, think
+from beamzero.search.evaluator import Evaluator, SearchResult
+from beamzero.search.limit import Limit
 from beamzero.search.memory import check_memory
 from beamzero.search.packing import apply_in_chunks, apply_packed, pack
+from beamzero.search.protocol import UNLIMITED, Option, Search, outlook_of
 
 _CHUNKS = 8
 """Of the rows of a batch: so many keys are drawn, and at most so many cores share the work."""
@@ -47,6 +50,73 @@ class Player(abc.ABC):
     def choose(self, states: State, turn: Array, key: Array) -> Array:
         """int32 [B]: its move where `turn` [B] holds, or FORFEIT; anything elsewhere."""
 
+    def consider(
+        self, state: State, key: Array, limit: Limit | None = None, timer: Timer | None = None, watch: Watch = no_watch
+    ) -> Snapshot:
+        """Think about one position, which is not over, within a limit; without one, as long as the player likes.
+
+        Whoever has the `timer` may stop it. A player that cannot be cut answers when it is done. `watch` is told of
+        what is found on the way, and of the last.
+        """
+        timer = timer or Timer()
+        result = jax.device_get(self.think(batch_of_one(state), key))
+        snapshot = Snapshot(result, outlook_of([int(result.action[0])], result), 0, 0, timer.elapsed)
+        watch(snapshot)
+        return snapshot
+
+    def warm_up(self, state: State, key: Array) -> None:
+        """Compile all that considering states such as this one needs: afterwards a clock measures thinking."""
+        timer = Timer()
+        timer.stop()
+        self.consider(state, key, Limit(), timer)
+
+    limit: Limit | None = None
+    """How long it thinks about a position where nothing else is said; None: until it is done."""
+
+    in_batches: bool = False
+    """Whether it thinks about a batch at once, so that rows that nobody needs cost next to nothing."""
+
+    units: int = UNLIMITED
+    """The units of work that it does at most for a position: 1 of a player that looks once."""
+
+    keeps_line: bool = False
+    """Whether it says which moves it expects; others are asked again after each of their own moves."""
+
+    repeats: bool = False
+    """Whether it finds the same probabilities for the same position each time."""
+
+    plays_policy: bool = False
+    """Whether it draws its moves by the probabilities that `think` gives, which depend only on what its seat sees."""
+
+    @property
+    def program(self) -> Program | None:
+        """What chooses its moves in one program, which can be part of a larger one; None where there is no such."""
+        return None
+
+    in_process: bool = False
+    """Whether it thinks in this process, so that every core may work for it."""
+
+    def at_a_glance(self, plies: int) -> Player:
+        """Make a player that tells this one's moves apart by a look of so many plies, if it looks further by itself."""
+        return self
+
+    def with_every_move(self) -> Player:
+        """Make the same player such that it finds out exactly what each move is worth, if it does not."""
+        return self
+
+    def hurried(self, limit: Limit) -> Player:
+        """Make the same player such that it thinks no longer than this about a position, if it goes by a limit."""
+        return self
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        """What can be changed, by name."""
+        return {}
+
+    def with_option(self, name: str, value: int) -> Player:
+        """Make the same player with another value of one of the `options`; it may have to compile again."""
+        raise KeyError(name)
+
     troubles: Sequence[str] = ()
     """What went wrong, in words: why it gave games up."""
 
@@ -63,6 +133,18 @@ class Player(abc.ABC):
     def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
         """The same as `choose`, of games whose moves so far are known: int32 [B, T], -1 where there is none."""
         return self.choose(states, turn, key)
+
+
+def batch_of_one(state: State) -> State:
+    """Make a batch of one state."""
+    return jax.tree.map(lambda x: np.asarray(x)[None], state)
+
+
+class Program(NamedTuple):
+    """A search with what it asks."""
+
+    search: Search
+    evaluator: Evaluator
 
 
 def check_player(player: Player, rows: int, thinking: bool = False) -> None:
@@ -83,7 +165,11 @@ def choose_one_by_one(player: Player, states: State, turn: Array, key: Array) ->
 
 @dataclasses.dataclass(frozen=True)
 class SearchPlayer(Player):
-    """A search with an evaluator, on the device. Players that differ only in weights share their compiled code."""
+    """A search with an evaluator and perhaps a limit. Players that differ only in weights share their compiled code.
+
+    Without a limit it searches a batch to the end in one program. With one, the driver searches one position after the
+    other, on one core.
+    """
 
     name: str
     game: Game
@@ -92,19 +178,38 @@ class SearchPlayer(Player):
     deterministic: bool = True
     on_host: bool = False
     """Whether it thinks on the CPU even where there is a GPU, as suits a search that goes one step at a time."""
+    limit: Limit | None = None
 
     def bytes_needed(self, rows: int, thinking: bool = False) -> int:
-        if not isinstance(self.search, Remembers):
-            return 0
+        if self.limit:
+            # One carry is made to compile everything, and another before that one goes.
+            return 2 * self.search.bytes_needed(self.game, 1)
         if thinking or (searches_at_once(self.on_host) == 1 and jax.default_backend() == "gpu"):
             return self.search.bytes_needed(self.game, rows)
         programs = min(searches_at_once(self.on_host), _CHUNKS, rows)
         return programs * self.search.bytes_needed(self.game, _chunk_of(rows))
 
     def think(self, states: State, key: Array) -> SearchResult:
-        return self._back(_think(self.game, self.search, *self._there((self.evaluator, states, key))))
+        if not self.limit:
+            return self._back(_think(self.game, self.search, *self._there((self.evaluator, states, key))))
+        states = jax.device_get(states)
+        found = [
+            self.consider(jax.tree.map(lambda x, row=row: x[row], states), jax.random.fold_in(key, row)).result
+            for row in range(jax.tree.leaves(states)[0].shape[0])
+        ]
+        return jax.tree.map(lambda *rows: jax.device_put(np.concatenate(rows)), *found)
+
+    def consider(
+        self, state: State, key: Array, limit: Limit | None = None, timer: Timer | None = None, watch: Watch = no_watch
+    ) -> Snapshot:
+        limit = (self.limit or Limit()) if limit is None else limit
+        evaluator, state, key = self._there((self.evaluator, state, key))
+        search = self.search.anytime()
+        return think(search, self.game, evaluator, state, key, limit.within(self.search.bounds), timer, watch)
 
     def choose(self, states: State, turn: Array, key: Array) -> Array:
+        if self.limit:
+            return choose_one_by_one(self, states, turn, key)
         parts = min(searches_at_once(self.on_host), _CHUNKS)
         given = self._there((self.evaluator, states, turn, key))
 
@@ -117,9 +222,47 @@ class SearchPlayer(Player):
         return self._back(functools.reduce(jnp.add, side_by_side(choose_some, range(parts), self.on_host)))
 
     @property
-    def is_one_program(self) -> bool:
-        """Whether one program chooses for all positions, so that it can be part of a larger one."""
-        return min(searches_at_once(self.on_host), _CHUNKS) == 1 and not self.on_host
+    def program(self) -> Program | None:
+        return None if self.on_host or self.limit else Program(self.search, self.evaluator)
+
+    @property
+    def in_batches(self) -> bool:  # type: ignore[override]
+        return not self.limit
+
+    @property
+    def units(self) -> int:  # type: ignore[override]
+        return self.search.units
+
+    @property
+    def keeps_line(self) -> bool:  # type: ignore[override]
+        return self.search.keeps_line
+
+    @property
+    def repeats(self) -> bool:  # type: ignore[override]
+        return not self.limit and not self.search.by_chance
+
+    @property
+    def plays_policy(self) -> bool:  # type: ignore[override]
+        return self.search.plays_policy
+
+    def with_every_move(self) -> SearchPlayer:
+        return dataclasses.replace(self, search=self.search.with_every_move())
+
+    in_process = True
+
+    def at_a_glance(self, plies: int) -> SearchPlayer:
+        short = self.search.at_a_glance(plies)
+        return self if short is None else dataclasses.replace(self, search=short, limit=None)
+
+    def hurried(self, limit: Limit) -> SearchPlayer:
+        return dataclasses.replace(self, limit=self.limit.within(limit)) if self.limit else self
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return self.search.options
+
+    def with_option(self, name: str, value: int) -> SearchPlayer:
+        return dataclasses.replace(self, search=self.search.with_option(name, value))
 
     def _there(self, tree: Any) -> Any:
         return to_host(tree) if self.on_host else tree

@@ -7,11 +7,11 @@ from typing import Any
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
-from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import load_trained
 from beamzero.search.evaluator import zero_evaluator
+from beamzero.search.limit import Limit
 from beamzero.search.mcts import MCTS
 from beamzero.search.rollouts import RandomGames
 from beamzero.search.simple import Likeliest
@@ -34,9 +34,8 @@ def make_mcts(name: str, spec: Spec, game: Game) -> Player:
     if not {"sims", "seconds"} & set(options):
         raise BadInput(f"{name} needs a limit, such as mcts:sims=200 or mcts:seconds=1")
     search = _settings(name, options, uct=True, c=_UCT_C)
-    if "seconds" in options:
-        return ClockedTree(name, game, search, None, options["seconds"])
-    return SearchPlayer(name, game, RandomGames(search), zero_evaluator(game), deterministic=False)
+    limit = Limit(seconds=options["seconds"]) if "seconds" in options else None
+    return SearchPlayer(name, game, RandomGames(search), zero_evaluator(game), deterministic=False, limit=limit)
 
 
 def make_alphazero(name: str, spec: Spec, game: Game) -> Player:
@@ -55,9 +54,8 @@ def make_alphazero(name: str, spec: Spec, game: Game) -> Player:
     if not searching:
         return SearchPlayer(name, game, Likeliest(), trained.evaluator)
     search = _settings(name, options, **_learned_with(name, trained.info["settings"]))
-    if "seconds" in options:
-        return ClockedTree(name, game, search, trained.evaluator, options["seconds"])
-    return SearchPlayer(name, game, search, trained.evaluator)
+    limit = Limit(seconds=options["seconds"]) if "seconds" in options else None
+    return SearchPlayer(name, game, search, trained.evaluator, deterministic=not limit, limit=limit)
 
 
 def _learned_with(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

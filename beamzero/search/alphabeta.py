@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from beamzero.errors import BadInput
@@ -15,11 +18,12 @@ from beamzero.search import worth
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, spread
 from beamzero.search.limit import MAX_DEPTH, Limit
-from beamzero.search.negamax import At, Memory, Node, Rules, Search, Searcher, unpack
+from beamzero.search.negamax import At, Node, Rules, Searcher, Stack, unpack
+from beamzero.search.protocol import UNLIMITED, Option, Outlook, Search, Spent
 from beamzero.search.transpositions import ENTRY_BYTES
 
-UNLIMITED = 2**31 - 2**20
-"""Positions that no search looks at."""
+_MOST_HASH = 1024
+"""Megabytes."""
 
 
 class Found(NamedTuple):
@@ -35,16 +39,18 @@ class Found(NamedTuple):
 
 
 class Deepening(NamedTuple):
-    """A search of one position, a ply deeper each time."""
+    """A search of B positions, one after the other, each a ply deeper each time."""
 
-    root: State
-    search: Search
+    roots: State  # [B, ...]
+    row: Array  # int32 [] the position that is searched; B: all are
+    stack: Stack
     depth: Array  # int32 [] the plies of the search under way
-    found: Found
+    found: Found  # [B, ...]
+    units: Array  # int32 [] nodes expanded, of all positions together
 
 
 @dataclasses.dataclass(frozen=True)
-class AlphaBeta:
+class AlphaBeta(Search):
     """Search a position some plies deep. Without pruning, order and table it is minimax as it stands in the books."""
 
     depth: int = MAX_DEPTH
@@ -64,6 +70,9 @@ class AlphaBeta:
     every_move: bool = False
     """Find out exactly what each move is worth, not only the best one."""
 
+    keeps_line = True
+    one_by_one = True
+
     def __post_init__(self) -> None:
         Limit(depth=self.depth, nodes=min(self.nodes, UNLIMITED - 1))
         if self.entries & (self.entries - 1) or not 0 <= self.entries <= 2**28:
@@ -75,78 +84,74 @@ class AlphaBeta:
         """Count the bytes of the table of positions, which all roots share: they are searched one after the other."""
         return self.entries * ENTRY_BYTES
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        """Search a batch, one position after the other; what is remembered of one serves the next."""
-
-        def one(memory: Memory, state: State) -> tuple[Memory, Found]:
-            found, memory = self._solve(game, evaluator, state, memory)
-            return memory, found
-
-        _, found = lax.scan(one, self.new_memory(game, evaluator), states)
-        return self.choose(game, states, found, key)
-
-    def _solve(self, game: Game, evaluator: Evaluator, state: State, memory: Memory) -> tuple[Found, Memory]:
-        progress = self.start(game, evaluator, state, memory)
-        progress = lax.while_loop(
-            lambda progress: ~self.is_done(game, progress),
-            lambda progress: self.advance(game, evaluator, progress, jnp.int32(UNLIMITED)),
-            progress,
-        )
-        return progress.found, progress.search.memory
-
-    # --- in slices, for a clock ------------------------------------------------------------------------------------
-
     def searcher(self, game: Game, evaluator: Evaluator) -> Searcher:
         rules = Rules(min(self.depth, game.max_plies), self.prune, self.order, self.quiet, self.every_move)
         return Searcher(game, evaluator, rules)
 
-    def new_memory(self, game: Game, evaluator: Evaluator) -> Memory:
-        return self.searcher(game, evaluator).new_memory(self.entries)
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Deepening:
+        """Stand before the first position; what is remembered of one serves the next."""
+        searcher, size = self.searcher(game, evaluator), _size(states)
+        first, depth = _take(states, 0), jnp.int32(self._first_depth(game))
+        stack = searcher.begin(searcher.new_search(first, searcher.new_memory(self.entries)), first, depth)
+        zero = jnp.zeros(size, jnp.int32)
+        line, moves = (jnp.zeros((size, width), jnp.int32) for width in (searcher.rows, searcher.width))
+        nothing = Found(zero, zero, zero == 1, line, moves, moves == 1, zero)
+        return Deepening(states, jnp.int32(0), stack, depth, nothing, jnp.int32(0))
 
-    def start(self, game: Game, evaluator: Evaluator, root: State, memory: Memory) -> Deepening:
-        """A search of `root` that has not begun."""
-        searcher = self.searcher(game, evaluator)
-        depth = jnp.int32(1 if self.deepen else searcher.rules.max_depth)
-        search = searcher.begin(searcher.new_search(root, memory), root, depth)
-        return Deepening(root, search, depth, self.nothing_found(game, evaluator))
+    def _first_depth(self, game: Game) -> int:
+        return 1 if self.deepen else min(self.depth, game.max_plies)
 
-    def nothing_found(self, game: Game, evaluator: Evaluator) -> Found:
-        """What is known before the first depth is done."""
-        searcher, zero = self.searcher(game, evaluator), jnp.int32(0)
-        line, moves = jnp.zeros(searcher.rows, jnp.int32), jnp.zeros(searcher.width, jnp.int32)
-        return Found(zero, zero, jnp.bool_(False), line, moves, moves == 1, zero)
+    def advance(self, game: Game, evaluator: Evaluator, carry: Deepening, budget: Array | int) -> Deepening:
+        """Expand some nodes more, until one more depth of the current position has come to its end.
 
-    def advance(
-        self, game: Game, evaluator: Evaluator, progress: Deepening, expansions: Array, nodes: Array | int = UNLIMITED
-    ) -> Deepening:
-        """The search after some more expansions; or as soon as one more depth has come to its end.
-
-        `nodes` may limit this one search further than the settings do.
+        The first depth of a position is searched to its end whatever the budget is.
         """
-        searcher = self.searcher(game, evaluator)
-        nodes = jnp.where(progress.found.depth == 0, jnp.int32(2**31 - 1), jnp.minimum(nodes, self.nodes))
-        search = searcher.advance(progress.search, expansions, nodes)
-        done = unpack(At, search.at).slot < 0
-        found = _if(done, _found(search, progress.depth), progress.found)
-        deeper = progress.depth + done.astype(jnp.int32)
-        begun = searcher.begin(search, progress.root, deeper)
+        searcher, size = self.searcher(game, evaluator), _size(carry.roots)
+        goes_on, here = carry.row < size, _take(carry.found, jnp.minimum(carry.row, size - 1))
+        is_first = here.depth == 0
+        expansions = jnp.where(is_first & (budget > 0), UNLIMITED, budget)
+        nodes = jnp.where(is_first, jnp.int32(2**31 - 1), self.nodes)
+        stack = searcher.advance(carry.stack, jnp.where(goes_on, expansions, 0), nodes)
+        at = unpack(At, stack.at)
+        deeper = goes_on & (at.slot < 0)
+        here = _if(deeper, _found(stack, carry.depth), here)
+        depth = carry.depth + deeper.astype(jnp.int32)
+        leaves = goes_on & self._is_done(game, here, depth, at.visited + deeper.astype(jnp.int32))
+        row = carry.row + leaves.astype(jnp.int32)
+        root, depth = _take(carry.roots, jnp.minimum(row, size - 1)), jnp.where(leaves, self._first_depth(game), depth)
+        begun = searcher.begin(stack._replace(at=jnp.where(leaves, 0, stack.at)), root, depth)
         # Only what `begin` changes is chosen: the rest is large, and would be copied.
-        fresh = {name: _if(done, getattr(begun, name), getattr(search, name)) for name in ("at", "current", "chosen")}
-        return Deepening(progress.root, search._replace(**fresh), deeper, found)
+        begins, parts = deeper | leaves, ("at", "current", "chosen")
+        fresh = {name: _if(begins, getattr(begun, name), getattr(stack, name)) for name in parts}
+        found = jax.tree.map(lambda all_, one: all_.at[carry.row].set(one, mode="drop"), carry.found, here)
+        return Deepening(carry.roots, row, stack._replace(**fresh), depth, found, carry.units + at.expanded)
 
-    def is_done(self, game: Game, progress: Deepening, nodes: Array | int = UNLIMITED) -> Array:
-        """bool []: whether nothing more is to be found, or the limits are reached."""
-        found, visited = progress.found, unpack(At, progress.search.at).visited
+    def _is_done(self, game: Game, found: Found, depth: Array, visited: Array) -> Array:
+        """bool []: whether nothing more is to be found of a position, or the limits are reached."""
         certain = found.complete
         if not self.every_move:
             certain |= worth.is_decided(found.worth)
-        deep_enough = progress.depth > min(self.depth, game.max_plies)
-        return (found.depth > 0) & (certain | deep_enough | (visited >= jnp.minimum(nodes, self.nodes)))
+        deep_enough = depth > min(self.depth, game.max_plies)
+        return (found.depth > 0) & (certain | deep_enough | (visited >= self.nodes))
 
-    def choose(self, game: Game, states: State, found: Found, key: Array) -> SearchResult:
-        """The result for [B] positions."""
-        moves, _, listed = listed_moves(game, states)
-        found = found._replace(moves=found.moves[:, : moves.shape[1]])
+    def finish(self, game: Game, evaluator: Evaluator, carry: Deepening) -> Deepening:
+        return lax.while_loop(
+            lambda carry: carry.row < _size(carry.roots),
+            lambda carry: self.advance(game, evaluator, carry, jnp.int32(UNLIMITED)),
+            carry,
+        )
+
+    def done(self, game: Game, carry: Deepening) -> Array:
+        return jnp.arange(_size(carry.roots), dtype=jnp.int32) < carry.row
+
+    def spent(self, game: Game, carry: Deepening) -> Spent:
+        here = jnp.arange(_size(carry.roots), dtype=jnp.int32) == carry.row
+        nodes = jnp.where(here, unpack(At, carry.stack.at).visited, carry.found.nodes)
+        return Spent(carry.units, nodes, nodes, carry.found.depth)
+
+    def result(self, game: Game, carry: Deepening, key: Array) -> SearchResult:
+        moves, _, listed = listed_moves(game, carry.roots)
+        found = carry.found._replace(moves=carry.found.moves[:, : moves.shape[1]])
         certain = found.moves_complete[:, : moves.shape[1]] | worth.is_decided(found.moves)
         if self.every_move or not self.prune:
             # By worth, which prefers a nearer win to a later one, and at random between equals.
@@ -160,19 +165,75 @@ class AlphaBeta:
         values = spread(moves, listed, worth.to_value(found.moves), game.num_actions, -jnp.inf)
         return chosen._replace(values=values, value=worth.to_value(found.worth))
 
+    # --- on the host -----------------------------------------------------------------------------------------------
+
+    def outlook(self, game: Game, carry: Deepening, result: SearchResult, row: int = 0) -> Outlook:
+        found = jax.tree.map(lambda x: np.asarray(x)[row], carry.found)
+        value, depth, line = int(found.worth), int(found.depth), found.line.tolist()
+        return Outlook(
+            line=line[: line.index(-1)] if -1 in line else line,
+            value=max(-1.0, min(1.0, value / worth.ONE)),
+            proven=abs(value) > worth.ONE or bool(found.complete),
+            plies=_plies(value, depth),
+            plies_of_moves=[_plies(one, depth) for one in found.moves.tolist()],
+        )
+
+    def anytime(self) -> AlphaBeta:
+        """Make one that goes deeper ply by ply, and so has an early answer; all depths share its program."""
+        return dataclasses.replace(self, depth=MAX_DEPTH, deepen=True)
+
+    @property
+    def bounds(self) -> Limit:
+        return Limit(depth=self.depth)
+
+    def with_every_move(self) -> AlphaBeta:
+        return dataclasses.replace(self, every_move=True)
+
+    def at_a_glance(self, plies: int) -> AlphaBeta:
+        return dataclasses.replace(self, depth=min(self.depth, plies), every_move=True)
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        found = {"Depth": Option(self.depth, 1, MAX_DEPTH)}
+        if self.entries:
+            found["Hash"] = Option(max(1, self.entries * ENTRY_BYTES // 2**20), 1, _MOST_HASH)
+        return found
+
+    def with_option(self, name: str, value: int) -> AlphaBeta:
+        if name == "Depth":
+            return dataclasses.replace(self, depth=value)
+        return dataclasses.replace(self, entries=2 ** int(math.log2(value * 2**20 / ENTRY_BYTES)))
+
+
+def _plies(value: int, depth: int) -> int | None:
+    """Count the plies to the end of a game that is worth this; None where the end is not seen within the depth.
+
+    A win that noisy moves lead to beyond it is proven too, but quiet moves may lead there sooner.
+    """
+    plies = worth.plies_to_end(value)
+    return int(plies) if abs(value) > worth.ONE and plies <= depth else None
+
+
+def _size(states: State) -> int:
+    return jax.tree.leaves(states)[0].shape[0]
+
+
+def _take(rows: Any, row: Array | int) -> Any:
+    return jax.tree.map(lambda x: x[row], rows)
+
 
 def _if(condition: Array, first: Any, second: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
 
 
-def _found(search: Search, depth: Array) -> Found:
-    node, at = unpack(Node, search.below), unpack(At, search.at)
+def _found(stack: Stack, depth: Array) -> Found:
+    node, at = unpack(Node, stack.below), unpack(At, stack.at)
     return Found(
         depth=depth,
         worth=node.best,
         complete=node.complete == 1,
-        line=jnp.concatenate([search.below_line[1:], jnp.full(1, -1, jnp.int32)]),
-        moves=search.root[:-1, 0],
-        moves_complete=search.root[:-1, 1] == 1,
+        line=jnp.concatenate([stack.below_line[1:], jnp.full(1, -1, jnp.int32)]),
+        moves=stack.root[:-1, 0],
+        moves_complete=stack.root[:-1, 1] == 1,
         nodes=at.visited,
     )

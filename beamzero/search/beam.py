@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import jax
@@ -51,6 +52,7 @@ from beamzero.search.evaluator import (
 )
 from beamzero.search.memory import state_bytes
 from beamzero.search.packing import apply_packed
+from beamzero.search.protocol import Option, Outlook, Search, Spent, outlook_of
 
 MOST_EXPANSIONS = 100_000
 
@@ -84,22 +86,20 @@ class Dice(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class BeamSearch:
+class BeamSearch(Search):
     """Settings of the search: `expand` is the paper's E, `depth` its M."""
 
     expand: int = 100
     depth: int = 99
     strict: bool = False
 
+    keeps_line = True
+
     def __post_init__(self) -> None:
         if not 1 <= self.expand <= MOST_EXPANSIONS:
             raise BadInput(f"expand is {self.expand}, but a search expands 1 to {MOST_EXPANSIONS} nodes")
         if self.depth < 1:
             raise BadInput(f"depth is {self.depth}, but a search looks at least 1 ply ahead")
-
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        tree = self.start(game, states)
-        return self.result(game, self.advance(game, evaluator, tree, self.expand), key)
 
     def bytes_needed(self, game: Game, roots: int) -> int:
         """Count the bytes of the trees of so many roots."""
@@ -109,8 +109,10 @@ class BeamSearch:
         """Count the bytes of the tree of one root, but for a few."""
         return self.expand * (state_bytes(game) + 20 + (21 if game.num_chance else 13) * slots_of(game))
 
-    def start(self, game: Game, states: State, wanted: Array | None = None) -> Tree:
-        """Trees of their roots alone. A root where `wanted` [B] is false, or that is over, stays so at no cost."""
+    def start(
+        self, game: Game, evaluator: Evaluator, states: State, key: Array | None = None, wanted: Array | None = None
+    ) -> Tree:
+        """Make trees of their roots alone. A root where `wanted` [B] is false, or that is over, costs nothing more."""
         over = jax.vmap(game.over)(states)
         batch, slots = over.shape[0], self.expand * slots_of(game)
         nothing = jnp.zeros((batch, slots), jnp.float32)
@@ -136,8 +138,8 @@ class BeamSearch:
         )
 
     def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
-        """`budget` more expansions of every root, or fewer where E is reached or no root has a node left to expand."""
-        stop = jnp.minimum(tree.done + budget, self.expand)
+        """Do `budget` more expansions of every root; fewer where E is reached or no root has a node left to expand."""
+        stop = tree.done + jnp.minimum(budget, self.expand - tree.done)
         return lax.while_loop(
             lambda tree: (tree.done < stop) & jnp.any(tree.open),
             lambda tree: select(self._expand(game, evaluator, tree)),
@@ -199,6 +201,27 @@ class BeamSearch:
         """What the trees say about their roots' moves so far."""
         nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
         return choose_move(game, self.root_moves(game, tree), nodes, key)
+
+    def done(self, game: Game, tree: Tree) -> Array:
+        return ~tree.open | (tree.done >= self.expand)
+
+    def spent(self, game: Game, tree: Tree) -> Spent:
+        nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
+        return Spent(tree.done, nodes, tree.evaluations, jnp.zeros_like(nodes))
+
+    def outlook(self, game: Game, tree: Tree, result: SearchResult, row: int = 0) -> Outlook:
+        return outlook_of(best_line(game, tree, row) or [int(result.action[row])], result, row)
+
+    @property
+    def units(self) -> int:
+        return self.expand
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {"Expansions": Option(self.expand, 1, MOST_EXPANSIONS)}
+
+    def with_option(self, name: str, value: int) -> BeamSearch:
+        return dataclasses.replace(self, expand=value)
 
     def root_moves(self, game: Game, tree: Tree) -> RootMoves:
         """The same as far as it needs no choice: the value of each move."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,21 +63,6 @@ class SearchResult(NamedTuple):
     value: Array  # float32 [B] the value of the root for its side to move
     nodes: Array  # int32 [B] positions that the search made
     proven: Array  # bool [B, A] moves whose value the rules alone decide
-
-
-class Search(Protocol):
-    """A way to choose a move. Searches are frozen dataclasses: equal settings compile once."""
-
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult: ...
-
-
-@runtime_checkable
-class Remembers(Protocol):
-    """A search that takes memory for what it finds on its way; others take next to none."""
-
-    def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count the bytes that a search of so many positions at once takes, about."""
-        ...
 
 
 @functools.partial(jax.jit, inline=True)

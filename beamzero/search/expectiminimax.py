@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -30,6 +31,7 @@ from beamzero.errors import BadInput
 from beamzero.games import CHANCE, Game, State
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
+from beamzero.search.protocol import Option, Search, Spent
 
 LOW, HIGH = np.float32(-1), np.float32(1)
 """What values lie between."""
@@ -40,6 +42,8 @@ _LONGEST_TURN = 6
 
 _OUTSIDE, _MARGIN = np.float32(2), np.float32(1e-6)
 UNLIMITED = 2**31 - 1
+_ENDLESS = np.int32(2**30)
+"""Nodes that no search of one depth expands."""
 
 
 class Frame(NamedTuple):
@@ -59,8 +63,8 @@ class Frame(NamedTuple):
     key: Array  # uint32 [2] of the position
 
 
-class Progress(NamedTuple):
-    """A search of one position."""
+class Path(NamedTuple):
+    """A search of one position to one depth."""
 
     frames: Frame  # [R, ...]
     row: Array  # int32 [] of the current node; -1: the search is finished
@@ -69,8 +73,22 @@ class Progress(NamedTuple):
     expanded: Array  # int32 [] nodes whose children were made
 
 
+class Turns(NamedTuple):
+    """A search of B positions, one after the other."""
+
+    roots: State  # [B, ...]
+    seeds: Array  # uint32 [B] by which outcomes are drawn
+    row: Array  # int32 [] the position that is searched; B: all are
+    path: Path
+    depth: Array  # int32 [] the turns of the search under way
+    values: Array  # float32 [B, W] of the moves, for side 0, by the deepest search that came to its end
+    found: Array  # int32 [B] its turns; 0: there was none yet
+    nodes: Array  # int32 [B] positions made, by all searches
+    units: Array  # int32 [] nodes expanded, of all positions together
+
+
 @dataclasses.dataclass(frozen=True)
-class Expectiminimax:
+class Expectiminimax(Search):
     """Search a position some turns deep."""
 
     depth: int = 2
@@ -89,6 +107,8 @@ class Expectiminimax:
     every_move: bool = False
     """Find out exactly what each move is worth, not only the best one."""
 
+    one_by_one = True
+
     def __post_init__(self) -> None:
         if not 1 <= self.depth <= MAX_DEPTH:
             raise BadInput(f"depth is {self.depth}, but must be 1 to {MAX_DEPTH} turns")
@@ -99,59 +119,103 @@ class Expectiminimax:
         if self.entries & (self.entries - 1) or not 0 <= self.entries <= 2**28:
             raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        """Search a batch, one position after the other."""
-        seeds = jax.random.bits(key, (jax.tree.leaves(states)[0].shape[0],), jnp.uint32)
-        _, (values, nodes) = lax.scan(
-            lambda _, given: (None, self.values(game, evaluator, *given)), None, (states, seeds)
-        )
-        return self.choose(game, states, values, nodes, key)
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Turns:
+        """Stand before the first position."""
+        size = jax.tree.leaves(states)[0].shape[0]
+        seeds = jax.random.bits(key, (size,), jnp.uint32)
+        depth, none = jnp.int32(self._first_depth), jnp.zeros(size, jnp.int32)
+        path = self._begin(game, evaluator, _take(states, 0), seeds[0], depth, jnp.int32(0))
+        values = jnp.zeros((size, path.frames.values.shape[1]), jnp.float32)
+        return Turns(states, seeds, jnp.int32(0), path, depth, values, none, none, jnp.int32(0))
 
-    def choose(self, game: Game, states: State, values: Array, nodes: Array, key: Array) -> SearchResult:
-        """The result for B states by the `values` [B, W] of their moves, for side 0, as `values` gives them."""
-        moves, _, listed = listed_moves(game, states)
-        own = jnp.where(listed, side_sign(game, states)[:, None] * values[:, : game.max_moves], -jnp.inf)
-        return choose_move(game, RootMoves(moves, listed, own, jnp.zeros(listed.shape, jnp.bool_)), nodes, key)
+    @property
+    def _first_depth(self) -> int:
+        """With a limit of nodes one turn is searched, then two and so on."""
+        return 1 if self.nodes < UNLIMITED else self.depth
 
-    def values(self, game: Game, evaluator: Evaluator, state: State, seed: Array) -> tuple[Array, Array]:
-        """float32 [W]: what each move of one position is worth to side 0, by the slots of `Game.moves`; and the nodes.
+    def advance(self, game: Game, evaluator: Evaluator, carry: Turns, budget: Array | int) -> Turns:
+        """Expand some nodes more, until one more depth of the current position has come to its end, or was given up.
 
-        With a limit of nodes, by the deepest search that came to its end.
+        The first depth of a position is searched to its end whatever the budget is.
         """
-        if self.nodes == UNLIMITED:
-            done = self._run(game, evaluator, state, seed, jnp.int32(self.depth), jnp.int32(0))
-            return done.frames.values[0], done.nodes
-        done = self._run(game, evaluator, state, seed, jnp.int32(1), jnp.int32(0))
-
-        def deeper(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            depth, found, nodes = carry
-            done = self._run(game, evaluator, state, seed, depth, nodes)
-            return depth + 1, jnp.where(done.row < 0, done.frames.values[0], found), done.nodes
-
-        def goes_on(carry: tuple[Array, Array, Array]) -> Array:
-            return (carry[0] <= self.depth) & (carry[2] < self.nodes)
-
-        return lax.while_loop(goes_on, deeper, (jnp.int32(2), done.frames.values[0], done.nodes))[1:]
-
-    def _run(self, game: Game, evaluator: Evaluator, state: State, seed: Array, depth: Array, nodes: Array) -> Progress:
-        """A whole search; given up where the limit of nodes is reached, unless it is the first."""
-        return lax.while_loop(
-            lambda now: (now.row >= 0) & ((now.nodes < self.nodes) | (depth == 1)),
-            functools.partial(self.advance, game, evaluator, seed),
-            self.start(game, evaluator, state, seed, depth, nodes),
+        size = carry.found.shape[0]
+        place, goes_on = jnp.minimum(carry.row, size - 1), carry.row < size
+        is_first = carry.found[place] == 0
+        until = carry.path.expanded + jnp.where(goes_on, jnp.where(is_first & (budget > 0), _ENDLESS, budget), 0)
+        path = lax.while_loop(
+            lambda now: (now.row >= 0) & (now.expanded < until) & ((now.nodes < self.nodes) | is_first),
+            functools.partial(self._step, game, evaluator, carry.seeds[place]),
+            carry.path,
         )
+        deeper = goes_on & (path.row < 0)
+        depth = carry.depth + deeper.astype(jnp.int32)
+        enough = (depth > self.depth) | (path.nodes >= self.nodes)
+        leaves = goes_on & (deeper | ~is_first) & enough
+        row = carry.row + leaves.astype(jnp.int32)
+        depth = jnp.where(leaves, self._first_depth, depth)
+        following = jnp.minimum(row, size - 1)
+
+        def begin() -> Path:
+            nodes = jnp.where(leaves, 0, path.nodes)
+            return self._begin(game, evaluator, _take(carry.roots, following), carry.seeds[following], depth, nodes)
+
+        made = jnp.where(goes_on, path.nodes, carry.nodes[place])
+        worth = jnp.where(deeper, path.frames.values[0], carry.values[place])
+        return Turns(
+            roots=carry.roots,
+            seeds=carry.seeds,
+            row=row,
+            path=lax.cond(deeper | leaves, begin, lambda: path),
+            depth=depth,
+            values=carry.values.at[carry.row].set(worth, mode="drop"),
+            found=carry.found.at[carry.row].set(jnp.where(deeper, carry.depth, carry.found[place]), mode="drop"),
+            nodes=carry.nodes.at[carry.row].set(made, mode="drop"),
+            units=carry.units + path.expanded - carry.path.expanded,
+        )
+
+    def finish(self, game: Game, evaluator: Evaluator, carry: Turns) -> Turns:
+        return lax.while_loop(
+            lambda carry: carry.row < carry.found.shape[0],
+            lambda carry: self.advance(game, evaluator, carry, jnp.int32(_ENDLESS)),
+            carry,
+        )
+
+    def done(self, game: Game, carry: Turns) -> Array:
+        return jnp.arange(carry.found.shape[0], dtype=jnp.int32) < carry.row
+
+    def spent(self, game: Game, carry: Turns) -> Spent:
+        return Spent(carry.units, carry.nodes, carry.nodes, carry.found)
+
+    def result(self, game: Game, carry: Turns, key: Array) -> SearchResult:
+        moves, _, listed = listed_moves(game, carry.roots)
+        own = jnp.where(listed, side_sign(game, carry.roots)[:, None] * carry.values[:, : game.max_moves], -jnp.inf)
+        return choose_move(game, RootMoves(moves, listed, own, jnp.zeros(listed.shape, jnp.bool_)), carry.nodes, key)
+
+    def anytime(self) -> Expectiminimax:
+        """Make one that goes deeper turn by turn, and so has an early answer."""
+        return dataclasses.replace(self, nodes=min(self.nodes, UNLIMITED - 1))
+
+    def with_every_move(self) -> Expectiminimax:
+        return dataclasses.replace(self, every_move=True)
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {"Depth": Option(self.depth, 1, MAX_DEPTH)}
+
+    def with_option(self, name: str, value: int) -> Expectiminimax:
+        return dataclasses.replace(self, depth=value)
 
     # --- one step at a time ----------------------------------------------------------------------------------------
 
-    def start(self, game: Game, evaluator: Evaluator, root: State, seed: Array, depth: Array, nodes: Array) -> Progress:
+    def _begin(self, game: Game, evaluator: Evaluator, root: State, seed: Array, depth: Array, nodes: Array) -> Path:
         """A search of a position in which someone has to choose, after `nodes` were made by others."""
         rows = self.depth * (_LONGEST_TURN + 1)
         table = jnp.zeros((max(1, self.entries), 4), jnp.uint32)
         first, made = self._expand(game, evaluator, seed, root, game.hash(root), depth, -_OUTSIDE, _OUTSIDE)
         frames = jax.tree.map(lambda x: jnp.zeros((rows, *x.shape), x.dtype).at[0].set(x), first)
-        return Progress(frames, jnp.int32(0), table, nodes + made, jnp.int32(1))
+        return Path(frames, jnp.int32(0), table, nodes + made, jnp.int32(0))
 
-    def advance(self, game: Game, evaluator: Evaluator, seed: Array, now: Progress) -> Progress:
+    def _step(self, game: Game, evaluator: Evaluator, seed: Array, now: Path) -> Path:
         """Expand the next child of the current node, or take its value from the table; or tell the node above.
 
         One frame is written, and only that is chosen between: what is large would be copied.
@@ -177,10 +241,10 @@ class Expectiminimax:
         )
         row = now.row + jnp.where(known, 0, jnp.where(goes_on, 1, -1)).astype(jnp.int32)
         frames = jax.tree.map(lambda x, new: x.at[jnp.maximum(row, 0)].set(new), here, written)
-        return Progress(frames, row, table, now.nodes + made, now.expanded + (made > 0).astype(jnp.int32))
+        return Path(frames, row, table, now.nodes + made, now.expanded + (made > 0).astype(jnp.int32))
 
     def _child(
-        self, game: Game, evaluator: Evaluator, seed: Array, now: Progress, frame: Frame, slot: Array,
+        self, game: Game, evaluator: Evaluator, seed: Array, now: Path, frame: Frame, slot: Array,
         child: State, key: Array, turns: Array,
     ) -> tuple[Frame, Array]:  # fmt: skip
         """The node below, and how many children it has."""
@@ -188,7 +252,7 @@ class Expectiminimax:
         room = now.frames.turns.shape[0] - 2 - now.row
         return self._expand(game, evaluator, seed, child, key, turns, low, high, room)
 
-    def _told(self, now: Progress, known: Array, slot: Array, value: Array) -> Frame:
+    def _told(self, now: Path, known: Array, slot: Array, value: Array) -> Frame:
         """The current node, told what its child in `slot` is worth; or, with nothing `known`, the one above it.
 
         The root itself where there is none above.
@@ -276,6 +340,10 @@ class Expectiminimax:
             odds = odds / jnp.sum(odds)
         kids = jax.vmap(lambda outcome: game.resolve(state, outcome))(jnp.arange(game.num_chance, dtype=jnp.int32))
         return _widen(game, (kids, odds > 0, odds))
+
+
+def _take(rows: Any, row: Array | int) -> Any:
+    return jax.tree.map(lambda x: x[row], rows)
 
 
 def _sign(player: Array) -> Array:

@@ -1,6 +1,7 @@
 """Gumbel AlphaZero's search, by mctx: with few simulations, what it teaches is still better than what the net knew.
 
-It holds all actions of the game in every node, not only the legal ones, and mctx is no part of a clock: for training.
+It holds all actions of the game in every node, not only the legal ones, and what mctx does is one unit that cannot be
+cut: for training.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,13 +18,21 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, first_highest, side_sign
+from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign
 from beamzero.search.memory import state_bytes
+from beamzero.search.protocol import OneStep, Spent
 from beamzero.search.teaching import Lesson, Pick
 
 
+class Sampled(NamedTuple):
+    """What mctx found."""
+
+    found: Any  # mctx.PolicyOutput
+    legal: Array  # bool [B, A]
+
+
 @dataclasses.dataclass(frozen=True)
-class Gumbel:
+class Gumbel(OneStep):
     """Settings of the search."""
 
     sims: int = 16
@@ -31,12 +40,13 @@ class Gumbel:
     considered: int = 16
     """Moves of the root that are tried at all, at most."""
 
+    by_chance = True
+
     def bytes_needed(self, game: Game, roots: int) -> int:
         """Count the bytes of mctx's trees: six numbers of every action in each node, and six of the node."""
         return roots * (1 + self.sims) * (state_bytes(game) + 4 * (6 * game.num_actions + 6))
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
-        """A move is drawn by Gumbel noise; the lesson is the net's own policy, improved by the values found."""
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Sampled:
         import mctx
 
         if game.num_chance:
@@ -53,6 +63,32 @@ class Gumbel:
                 invalid_actions=illegal,
                 max_num_considered_actions=self.considered,
             )
+        return Sampled(found, ~illegal)
+
+    def done(self, game: Game, carry: Sampled) -> Array:
+        return jnp.ones(carry.legal.shape[0], jnp.bool_)
+
+    def result(self, game: Game, carry: Sampled, key: Array) -> SearchResult:
+        """Say the move that the noise chose among the best; a move that was not tried has the position's value."""
+        tree, legal = carry.found.search_tree, carry.legal
+        value, tried = tree.node_values[:, 0], tree.children_visits[:, 0] > 0
+        earned = tree.children_rewards[:, 0] + tree.children_discounts[:, 0] * tree.children_values[:, 0]
+        return SearchResult(
+            action=carry.found.action.astype(jnp.int32),
+            values=jnp.where(legal, jnp.where(tried, earned, value[:, None]), -jnp.inf),
+            policy=carry.found.action_weights,
+            value=value,
+            nodes=jnp.full(value.shape, self.sims + 1, jnp.int32),
+            proven=jnp.zeros(legal.shape, jnp.bool_),
+        )
+
+    def spent(self, game: Game, carry: Sampled) -> Spent:
+        count = jnp.full(carry.legal.shape[0], self.sims + 1, jnp.int32)
+        return Spent(jnp.int32(self.sims), count, count, jnp.zeros_like(count))
+
+    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
+        """A move is drawn by Gumbel noise; the lesson is the net's own policy, improved by the values found."""
+        found = self.start(game, evaluator, states, key).found
         moves, _, listed = listed_moves(game, states)
         policy = jnp.where(listed, jnp.take_along_axis(found.action_weights, moves, axis=1), 0.0)
         chosen = listed & (moves == found.action.astype(jnp.int32)[:, None])

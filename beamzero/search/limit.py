@@ -12,21 +12,32 @@ MAX_DEPTH = 64
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """A search goes on until the first of these is reached; at least one is given."""
+    """Bounds of a search, which goes on until the first of them is reached, or until it has nothing left to do."""
 
     depth: int | None = None
-    """Plies, 1 to 64."""
+    """Plies, 1 to 64, of a search that goes deeper and deeper; others have no depth."""
     nodes: int | None = None
-    """Positions looked at. The first ply is always searched to its end."""
+    """Positions made, or looked at by a search that counts those. The first unit of work is always done."""
     seconds: float | None = None
-    """Time for one move. The first ply is always searched to its end."""
+    """Time for one move. The first unit of work is always done."""
+    evaluations: int | None = None
+    """Positions put to the evaluator. The first unit of work is always done."""
 
     def __post_init__(self) -> None:
-        if self.depth is None and self.nodes is None and self.seconds is None:
-            raise BadInput("a search needs a limit: depth=, nodes= or seconds=")
         if self.depth is not None and not 1 <= self.depth <= MAX_DEPTH:
             raise BadInput(f"depth is {self.depth}, but must be 1 to {MAX_DEPTH}")
-        if self.nodes is not None and not 1 <= self.nodes < 2**31 - 2**20:
-            raise BadInput(f"nodes is {self.nodes}, but must be 1 to {2**31 - 2**20 - 1}")
+        for name in ("nodes", "evaluations"):
+            number = getattr(self, name)
+            if number is not None and not 1 <= number < 2**31 - 2**20:
+                raise BadInput(f"{name} is {number}, but must be 1 to {2**31 - 2**20 - 1}")
         if self.seconds is not None and not 0 < self.seconds <= 86_400:
             raise BadInput(f"seconds is {self.seconds:g}, but must be more than 0 and at most 86400")
+
+    def __bool__(self) -> bool:
+        """Tell if there is any bound."""
+        return any(bound is not None for bound in dataclasses.astuple(self))
+
+    def within(self, other: Limit | None) -> Limit:
+        """Make the limit that is reached as soon as this one is, or the `other`."""
+        pairs = zip(dataclasses.astuple(self), dataclasses.astuple(other or Limit()), strict=True)
+        return Limit(*(min((x for x in pair if x is not None), default=None) for pair in pairs))

@@ -25,7 +25,7 @@ not lead straight to other dice.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 import jax
@@ -46,6 +46,7 @@ from beamzero.search.mcts_tree import (
     Tree,
     best_slot,
     edge_means,
+    expected_line,
     node_mean,
     root_policy,
     root_result,
@@ -53,6 +54,7 @@ from beamzero.search.mcts_tree import (
 )
 from beamzero.search.memory import state_bytes
 from beamzero.search.packing import apply_packed
+from beamzero.search.protocol import Option, Outlook, Search, Spent, outlook_of
 from beamzero.search.teaching import Lesson, Pick
 
 _Carry = TypeVar("_Carry")
@@ -72,7 +74,7 @@ class Leaf(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class MCTS:
+class MCTS(Search):
     """Settings of the search."""
 
     sims: int = 100
@@ -92,6 +94,8 @@ class MCTS:
     count_node: bool = False
     """Whether a node counts as one visit more than its moves do, as in MuZero: ``sqrt(1 + N of all moves)``."""
 
+    keeps_line = True
+
     def __post_init__(self) -> None:
         if not 1 <= self.sims <= MOST_SIMULATIONS:
             raise BadInput(f"sims is {self.sims}, but a search does 1 to {MOST_SIMULATIONS} simulations")
@@ -103,11 +107,6 @@ class MCTS:
             raise BadInput(f"noise is {self.noise:g}, but must be 0 to 1")
         if not self.alpha > 0:
             raise BadInput(f"alpha is {self.alpha:g}, but must be more than 0")
-
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        noise_key, key = jax.random.split(key)
-        tree = self.start(game, states, noise_key)
-        return self.result(game, self.advance(game, evaluator, tree, self.sims), key)
 
     # --- growing ---------------------------------------------------------------------------------------------------
 
@@ -125,8 +124,9 @@ class MCTS:
         """N: the most nodes of a tree."""
         return 1 + self.sims * (2 if game.num_chance else 1)
 
-    def start(self, game: Game, states: State, key: Array) -> Tree:
-        """Empty trees, each with its root's state in the first place; the key draws the noise."""
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Tree:
+        """Make empty trees, each with its root's state in the first place; the key draws the noise."""
+        key, _ = jax.random.split(key)
         batch, width, places = jax.tree.leaves(states)[0].shape[0], slots_of(game), self._places(game)
         nothing, none_yet = jnp.zeros((batch, places), jnp.int32), jnp.zeros(batch, jnp.int32)
         no_edge = jnp.array([0.0, 0.0, 0.0, NOTHING], jnp.float32)[None, None, :, None]
@@ -148,8 +148,9 @@ class MCTS:
         )
 
     def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
-        """`budget` more simulations of every root, or as many as there is room for; roots come first and cost none."""
-        stop = jnp.minimum(jnp.maximum(tree.done, 0) + budget, self.sims)
+        """Do `budget` more simulations of every root, or as many as there is room for; roots come first, at no cost."""
+        done = jnp.maximum(tree.done, 0)
+        stop = done + jnp.minimum(budget, self.sims - done)
         return lax.while_loop(lambda tree: tree.done < stop, lambda tree: self._simulate(game, evaluator, tree), tree)
 
     def _simulate(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
@@ -281,8 +282,8 @@ class MCTS:
 
     def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
         """What the net should have said: moves as often as they were tried, and the mean of what came of them."""
-        noise_key, key = jax.random.split(key)
-        tree = self.advance(game, evaluator, self.start(game, states, noise_key), self.sims)
+        tree = self.finish(game, evaluator, self.start(game, evaluator, states, key))
+        _, key = jax.random.split(key)
         policy = root_policy(tree)[:, : game.max_moves]
         best = best_slot(tree, self._at_root(tree), key)
         rows, slot = jnp.arange(best.shape[0], dtype=jnp.int32), pick(policy, best)
@@ -297,8 +298,29 @@ class MCTS:
         )
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
-        """The best move, and how often each was tried; `proven` are the moves that end the game."""
+        """Say the best move, and how often each was tried; `proven` are the moves that end the game."""
+        _, key = jax.random.split(key)
         return root_result(game, tree, self._at_root(tree), key)
+
+    def done(self, game: Game, tree: Tree) -> Array:
+        return jnp.broadcast_to(tree.done >= self.sims, tree.size.shape)
+
+    def spent(self, game: Game, tree: Tree) -> Spent:
+        return Spent(jnp.maximum(tree.done, 0), tree.size, tree.evaluations, jnp.zeros_like(tree.size))
+
+    def outlook(self, game: Game, tree: Tree, result: SearchResult, row: int = 0) -> Outlook:
+        return outlook_of(expected_line(tree, row) or [int(result.action[row])], result, row)
+
+    @property
+    def units(self) -> int:
+        return self.sims
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return {"Simulations": Option(self.sims, 1, MOST_SIMULATIONS)}
+
+    def with_option(self, name: str, value: int) -> MCTS:
+        return dataclasses.replace(self, sims=value)
 
 
 def _several(level: Callable[[_Carry], _Carry]) -> Callable[[_Carry], _Carry]:

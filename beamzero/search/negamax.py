@@ -120,7 +120,7 @@ class Memory(NamedTuple):
     killers: Array  # int32 [R, 2] by row: the moves that cut off its nodes last
 
 
-class Search(NamedTuple):
+class Stack(NamedTuple):
     """A search under way. Row 0 is no position: its only child is the root, in row 1.
 
     What is above the current node is written only when a node is expanded and read only when one is finished, so that
@@ -169,7 +169,7 @@ class Searcher:
             killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
         )
 
-    def new_search(self, root: State, memory: Memory) -> Search:
+    def new_search(self, root: State, memory: Memory) -> Stack:
         """Room for a search of `root`; `begin` begins it."""
         rows, width = self.rows, self.width
         empty = Frame(
@@ -177,7 +177,7 @@ class Searcher:
             kids=jnp.zeros((len(Kids._fields), width), jnp.int32),
             line=jnp.zeros(rows, jnp.int32),
         )
-        return Search(
+        return Stack(
             at=jnp.zeros(len(At._fields), jnp.int32),
             current=empty,
             below=empty.node,
@@ -189,7 +189,7 @@ class Searcher:
             memory=memory,
         )
 
-    def begin(self, search: Search, root: State, depth: Array) -> Search:
+    def begin(self, search: Stack, root: State, depth: Array) -> Stack:
         """The root, about to be searched `depth` plies deep."""
         player, key, table = self.game.player(root), self._key(search.memory, root), search.memory.table
         node = Node(
@@ -209,14 +209,14 @@ class Searcher:
             chosen=root,
         )
 
-    def advance(self, search: Search, expansions: Array, nodes: Array) -> Search:
+    def advance(self, search: Stack, expansions: Array, nodes: Array) -> Stack:
         """The same search after some more expansions, or after so many nodes in all; or finished."""
 
-        def more(search: Search) -> Array:
+        def more(search: Stack) -> Array:
             at = unpack(At, search.at)
             return (at.slot >= 0) & (at.expanded < expansions) & (at.visited < nodes)
 
-        def body(search: Search) -> Search:
+        def body(search: Stack) -> Stack:
             return self._settle(self._expand(search))
 
         begun = unpack(At, search.at)._replace(expanded=0)
@@ -224,7 +224,7 @@ class Searcher:
 
     # --- expanding -------------------------------------------------------------------------------------------------
 
-    def _expand(self, search: Search) -> Search:
+    def _expand(self, search: Stack) -> Stack:
         """Make the children of the chosen child. It is the current node then, or found already."""
         rules, at, state, memory = self.rules, unpack(At, search.at), search.chosen, search.memory
         parent, row = unpack(Node, search.current.node), at.row + 1
@@ -369,15 +369,15 @@ class Searcher:
 
     # --- settling --------------------------------------------------------------------------------------------------
 
-    def _settle(self, search: Search) -> Search:
+    def _settle(self, search: Stack) -> Stack:
         """Hand up what was found and choose children, until one has to be expanded or the root is finished."""
 
-        def body(carry: tuple[Array, Search]) -> tuple[Array, Search]:
+        def body(carry: tuple[Array, Stack]) -> tuple[Array, Stack]:
             return self._settle_once(carry[1])
 
         return lax.while_loop(lambda carry: ~carry[0], body, (jnp.bool_(False), search))[1]
 
-    def _settle_once(self, search: Search) -> tuple[Array, Search]:
+    def _settle_once(self, search: Stack) -> tuple[Array, Stack]:
         rules, at, memory = self.rules, unpack(At, search.at), search.memory
         current, row = search.current, at.row
         node, below = unpack(Node, current.node), unpack(Node, search.below)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,26 +18,66 @@ from beamzero.games.game import keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.search.evaluator import Evaluator, SearchResult, side_sign, zero_evaluator
 from beamzero.search.mcts import MCTS
+from beamzero.search.mcts_tree import Tree
+from beamzero.search.protocol import Option, Outlook, Search, Spent
+
+
+class Simulated(NamedTuple):
+    """Trees that grow by random games."""
+
+    tree: Tree
+    seed: Array  # uint32 [] of the random games
 
 
 @dataclasses.dataclass(frozen=True)
-class RandomGames:
+class RandomGames(Search):
     """A tree search that plays one random game from each new position; the evaluator it is given is not asked."""
 
     search: MCTS
+
+    keeps_line = True
+    by_chance = True
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Simulated:
+        game_key, key = jax.random.split(key)
+        seed = jax.random.bits(game_key, (), jnp.uint32)
+        return Simulated(self.search.start(game, evaluator, states, key), seed)
+
+    def advance(self, game: Game, evaluator: Evaluator, carry: Simulated, budget: Array | int) -> Simulated:
+        evaluator = rollout_evaluator(game, carry.seed)
+        return carry._replace(tree=self.search.advance(game, evaluator, carry.tree, budget))
+
+    def done(self, game: Game, carry: Simulated) -> Array:
+        return self.search.done(game, carry.tree)
+
+    def result(self, game: Game, carry: Simulated, key: Array) -> SearchResult:
+        _, key = jax.random.split(key)
+        return self.search.result(game, carry.tree, key)
+
+    def spent(self, game: Game, carry: Simulated) -> Spent:
+        return self.search.spent(game, carry.tree)
+
+    def outlook(self, game: Game, carry: Simulated, result: SearchResult, row: int = 0) -> Outlook:
+        return self.search.outlook(game, carry.tree, result, row)
 
     def bytes_needed(self, game: Game, roots: int) -> int:
         """Count the bytes of the trees of so many roots."""
         return self.search.bytes_needed(game, roots)
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        game_key, key = jax.random.split(key)
-        return self.search(game, rollout_evaluator(game, game_key), states, key)
+    @property
+    def units(self) -> int:
+        return self.search.units
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        return self.search.options
+
+    def with_option(self, name: str, value: int) -> RandomGames:
+        return RandomGames(self.search.with_option(name, value))
 
 
-def rollout_evaluator(game: Game, key: Array) -> Evaluator:
-    """Values are results of random games. The same position gets the same game, another key another one."""
-    seed = jax.random.bits(key, (), jnp.uint32)
+def rollout_evaluator(game: Game, seed: Array) -> Evaluator:
+    """Make an evaluator whose values are results of random games: one of a position by the `seed`, uint32 []."""
     return zero_evaluator(game)._replace(value=Partial(_RandomGame(game), seed))
 
 

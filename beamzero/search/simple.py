@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,59 +23,79 @@ from beamzero.search.evaluator import (
     scores_of_moves,
     side_sign,
 )
+from beamzero.search.protocol import OneStep, Spent
+
+
+class _Look(NamedTuple):
+    """What one look at B positions found."""
+
+    roots: RootMoves
+    nodes: Array  # int32 [B] positions that were made
+    evaluations: Array  # int32 [B]
+
+
+class _OneLook(OneStep):
+    """A search whose look at the moves is all it does."""
+
+    @abc.abstractmethod
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Look: ...
+
+    def done(self, game: Game, carry: _Look) -> Array:
+        return jnp.ones(carry.nodes.shape, jnp.bool_)
+
+    def result(self, game: Game, carry: _Look, key: Array) -> SearchResult:
+        return choose_move(game, carry.roots, carry.nodes, key)
+
+    def spent(self, game: Game, carry: _Look) -> Spent:
+        return _spent(carry.nodes, carry.evaluations)
 
 
 @dataclasses.dataclass(frozen=True)
-class AnyMove:
-    """Every legal move with the same probability."""
-
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        legal = jax.vmap(game.legal)(states)
-        share = legal.astype(jnp.float32)
-        batch = legal.shape[0]
-        return SearchResult(
-            action=random_moves(game, states, key),
-            values=jnp.where(legal, 0.0, -jnp.inf),
-            policy=share / jnp.sum(share, axis=1, keepdims=True),
-            value=jnp.zeros(batch, jnp.float32),
-            nodes=jnp.ones(batch, jnp.int32),
-            proven=jnp.zeros(legal.shape, jnp.bool_),
-        )
-
-
-@dataclasses.dataclass(frozen=True)
-class OneLook:
+class OneLook(_OneLook):
     """The highest of the evaluator's scores, asked once: the PROBS agent without a search."""
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+    plays_policy = True
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Look:
         moves, _, listed = listed_moves(game, states)
         values = jnp.where(listed, scores_of_moves(evaluator, states, moves), -jnp.inf)
-        roots = RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_))
-        return choose_move(game, roots, jnp.ones(listed.shape[0], jnp.int32), key)
+        one = jnp.ones(listed.shape[0], jnp.int32)
+        return _Look(RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_)), one, one)
 
 
 @dataclasses.dataclass(frozen=True)
-class BestChild:
+class BestChild(_OneLook):
     """The move to the position that the evaluator values highest: the TD agent without a search."""
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Look:
         moves, count, listed = listed_moves(game, states)
         children = value_children(game, evaluator, states, moves, listed)
         own = jnp.where(listed, side_sign(game, states)[:, None] * children.value, -jnp.inf)
-        return choose_move(game, RootMoves(moves, listed, own, children.over & listed), count, key)
+        asked = jnp.sum(listed & ~children.over, axis=1, dtype=jnp.int32)
+        return _Look(RootMoves(moves, listed, own, children.over & listed), count, asked)
 
 
-@dataclasses.dataclass(frozen=True)
-class Likeliest:
-    """The move that the policy gives most, asked once: the AlphaZero agent without a search.
+class _Policy(NamedTuple):
+    """What a policy says of B positions."""
 
-    Such a net does not tell moves apart by value, so each has that of the position.
-    """
+    legal: Array  # bool [B, A]
+    scores: Array  # float32 [B, A] logits; -inf where illegal
+    value: Array  # float32 [B]
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+
+class _OnePolicy(OneStep):
+    """A search that asks for a policy, once. Such a net does not tell moves apart: each has the position's value."""
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Policy:
         value, scores = evaluator.value_and_scores(states)
         legal = jax.vmap(game.legal)(states)
-        scores = jnp.where(legal, scores, -jnp.inf)
+        return _Policy(legal, jnp.where(legal, scores, -jnp.inf), value)
+
+    def done(self, game: Game, carry: _Policy) -> Array:
+        return jnp.ones(carry.value.shape, jnp.bool_)
+
+    def result(self, game: Game, carry: _Policy, key: Array) -> SearchResult:
+        legal, scores, value = carry
         return SearchResult(
             action=choose_best(scores, key)[0],
             values=jnp.where(legal, value[:, None], -jnp.inf),
@@ -83,14 +105,63 @@ class Likeliest:
             proven=jnp.zeros(legal.shape, jnp.bool_),
         )
 
+    def spent(self, game: Game, carry: _Policy) -> Spent:
+        one = jnp.ones(carry.value.shape, jnp.int32)
+        return _spent(one, one)
+
 
 @dataclasses.dataclass(frozen=True)
-class Drawn:
+class Likeliest(_OnePolicy):
+    """The move that the policy gives most, asked once: the AlphaZero agent without a search."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn(_OnePolicy):
     """A move drawn by the policy, asked once: for games where nobody must be able to tell what one will play."""
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
-        result = Likeliest()(game, evaluator, states, key)
+    plays_policy = True
+
+    def result(self, game: Game, carry: _Policy, key: Array) -> SearchResult:
+        result = super().result(game, carry, key)
         return result._replace(action=jax.random.categorical(key, jnp.log(result.policy)).astype(jnp.int32))
+
+
+@dataclasses.dataclass(frozen=True)
+class AnyMove(OneStep):
+    """Every legal move with the same probability."""
+
+    plays_policy = True
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> State:
+        return states
+
+    def done(self, game: Game, carry: State) -> Array:
+        return jnp.ones(_batch(carry), jnp.bool_)
+
+    def result(self, game: Game, carry: State, key: Array) -> SearchResult:
+        legal = jax.vmap(game.legal)(carry)
+        share = legal.astype(jnp.float32)
+        batch = legal.shape[0]
+        return SearchResult(
+            action=random_moves(game, carry, key),
+            values=jnp.where(legal, 0.0, -jnp.inf),
+            policy=share / jnp.sum(share, axis=1, keepdims=True),
+            value=jnp.zeros(batch, jnp.float32),
+            nodes=jnp.ones(batch, jnp.int32),
+            proven=jnp.zeros(legal.shape, jnp.bool_),
+        )
+
+    def spent(self, game: Game, carry: State) -> Spent:
+        one = jnp.ones(_batch(carry), jnp.int32)
+        return _spent(one, jnp.zeros_like(one))
+
+
+def _spent(nodes: Array, evaluations: Array) -> Spent:
+    return Spent(jnp.int32(1), nodes, evaluations, jnp.zeros_like(nodes))
+
+
+def _batch(states: State) -> int:
+    return jax.tree.leaves(states)[0].shape[0]
 
 
 def random_moves(game: Game, states: State, key: Array) -> Array:

@@ -19,10 +19,8 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.book import as_numbers, fold, fold_action
-from beamzero.players.clocked import ClockedPlayer
-from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.player import Player
 from beamzero.runs.bookfile import Book
-from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.children import listed_moves
 from beamzero.search.cores import side_by_side
 from beamzero.training.book import Clock, Entry, Progress, check_plies, make_book
@@ -129,9 +127,7 @@ def _answer(
 def _each(player: Player, think: Callable[[int], Any], rows: Sequence[int]) -> Iterator[Any]:
     """The thoughts about each row, in turn: on every core if they are thought in this process."""
     # One position at a time: a search that does several keeps its table for them, but that saved nothing.
-    if isinstance(player, SearchPlayer | ClockedPlayer):
-        return side_by_side(think, rows, on_host=isinstance(player, ClockedPlayer) or player.on_host)
-    return map(think, rows)
+    return side_by_side(think, rows, player.on_host) if player.in_process else map(think, rows)
 
 
 # --- from one ply to the next ----------------------------------------------------------------------------------------
@@ -195,11 +191,7 @@ def _best_replies(
     player: Player, level: _Level, moves: np.ndarray, listed: np.ndarray, most: int, clock: Clock
 ) -> np.ndarray:
     """bool [N, K]: the `most` best moves where the other side has followed the book, until the time is over."""
-    judge = player
-    if isinstance(player, SearchPlayer | ClockedPlayer) and isinstance(player.search, AlphaBeta):
-        depth = min(player.search.depth, _SHORT_LOOK)
-        short = dataclasses.replace(player.search, depth=depth, every_move=True)
-        judge = SearchPlayer(player.name, player.game, short, player.evaluator, on_host=True)
+    judge = player.at_a_glance(_SHORT_LOOK)
 
     def think(row: int) -> Array:
         return judge.think(_take(level.states, [row]), jax.random.key(0)).values

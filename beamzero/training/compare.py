@@ -36,9 +36,10 @@ from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.run import only_one
 from beamzero.runs.seal import seal, unseal
 from beamzero.search.beam import BeamSearch
-from beamzero.search.evaluator import Search, zero_evaluator
+from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.mcts import MCTS, MOST_SIMULATIONS
 from beamzero.search.memory import check_memory
+from beamzero.search.protocol import Search
 from beamzero.search.simple import OneLook, mean_moves
 from beamzero.spec import field_types, quote
 from beamzero.training.algorithms import ALGORITHMS, Algorithm

@@ -15,7 +15,7 @@ from beamzero.games import Game, make_game
 from beamzero.nets import compute_dtype
 from beamzero.search.beam import BeamSearch
 from beamzero.search.devices import device_count
-from beamzero.search.minimax import affordable_depth
+from beamzero.search.lookahead import affordable_depth
 from beamzero.spec import parse_options, unknown
 from beamzero.training.algorithms import ALGORITHMS
 from beamzero.training.settings import AlphaZeroSettings, ProbsSettings, RunSettings

@@ -339,8 +339,8 @@ def _settled(game: Game, evaluator: Evaluator, states: State) -> tuple[Array, Ar
         return jax.tree.map(lambda new, old: jnp.where(action >= 0, new, old), after, state), None
 
     def settle(state: State) -> tuple[Array, Array]:
-        begun = search.start(game, evaluator, state, search.new_memory(game, evaluator))
-        line = search.advance(game, evaluator, begun, jnp.int32(2**30)).found.line
+        begun = search.start(game, evaluator, jax.tree.map(lambda x: x[None], state), jax.random.key(0))
+        line = search.finish(game, evaluator, begun).found.line[0]
         end, _ = jax.lax.scan(follow, state, line)
         sign = jnp.where(game.player(end) == game.player(state), 1.0, -1.0).astype(jnp.float32)
         return game.features(end) * sign, ~game.over(end)

@@ -44,7 +44,7 @@ def _cut(batch: int, memory: Memory, first: Array, expansions: Array) -> Searche
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def search_some(game: Game, search: BeamSearch, evaluator: Evaluator, some: Searches) -> tuple[RootMoves, Array]:
     """What the searches found; and the number of evaluations."""
-    tree = search.start(game, some.states, wanted=some.real)
+    tree = search.start(game, evaluator, some.states, wanted=some.real)
     tree = search.advance(game, evaluator, tree, some.expansions)
     return search.root_moves(game, tree), jnp.sum(tree.evaluations)
 

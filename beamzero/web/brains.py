@@ -25,24 +25,21 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players import make_player
 from beamzero.players.analysis import Analysis, analyse
-from beamzero.players.clocked import ClockedPlayer
-from beamzero.players.clocked_tree import ClockedTree
-from beamzero.players.player import Player, SearchPlayer
-from beamzero.players.thinking import Fixed, make_thinker
-from beamzero.players.thought import Budget, Thinker
-from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.mcts import MCTS
+from beamzero.players.player import Player
+from beamzero.search.drive import Timer
+from beamzero.search.limit import Limit
 
 BATCH = 32
 """Positions that are answered at once, at most."""
 
-_MANY_SIMULATIONS = 2000
+_MANY_UNITS = 2000
+"""Of work: a search that does more is cut by the clock, and searches one position after the other."""
 
 Answer = Callable[[list[State]], Iterable[int]]
 """The moves in positions, in their order, each as soon as it is found."""
 
-_REVIEW_SECONDS = 0.2
-"""The time of an agent that goes by a clock for each position of a whole game."""
+_IN_REVIEW = Limit(seconds=0.2)
+"""Of an agent that goes by a clock, for each position of a whole game."""
 
 WAITING, COMPILING, READY, FAILED = "waiting", "compiling", "ready", "failed"
 
@@ -93,7 +90,7 @@ class Brain:
         """What it thinks of every position of a game; Stopped where `progress` raises that."""
 
         def work(player: Player) -> Review:
-            return review(followed, _hurried(player), jax.random.key(0), progress)
+            return review(followed, player.hurried(_IN_REVIEW), jax.random.key(0), progress)
 
         return self._ask(_Job(Future(), work))
 
@@ -177,24 +174,21 @@ class Brain:
     def _warm_up(self, player: Player) -> Answer:
         """Compile, and find out how this player is best asked within the limit of time."""
         first = jax.device_get(self.game.init(jax.random.key(0)))
-        if isinstance(player, SearchPlayer) and not _is_long(player.search):
+        if player.in_batches and player.units <= _MANY_UNITS:
             together = self._together(player)
             list(together([first]))
             began = time.monotonic()
             list(together([first]))
             if (took := time.monotonic() - began) <= self.think_seconds:
                 return together
-            thinker = make_thinker(player)
-            if isinstance(thinker, Fixed):
+            if player.units == 1:  # which cannot be cut
                 raise BadInput(
                     f"{self.text} takes {took:.0f} s for a move, more than the {self.think_seconds:g} allowed"
                 )
-        else:
-            thinker = make_thinker(player)
-        thinker.warm_up(first, self._key)
-        return self._one_by_one(thinker)
+        player.warm_up(first, self._key)
+        return self._one_by_one(player)
 
-    def _together(self, player: SearchPlayer) -> Answer:
+    def _together(self, player: Player) -> Answer:
         def answer(states: list[State]) -> list[int]:
             if not states:
                 return []
@@ -205,13 +199,12 @@ class Brain:
 
         return answer
 
-    def _one_by_one(self, thinker: Thinker) -> Answer:
-        own = getattr(thinker, "seconds", None)
-        seconds = min(self.think_seconds, own) if own is not None else self.think_seconds
+    def _one_by_one(self, player: Player) -> Answer:
+        limit = Limit(seconds=self.think_seconds).within(player.limit)
 
         def answer(states: list[State]) -> Iterator[int]:
             for state in states:
-                yield thinker.think(state, self._next_key(), Budget(seconds=seconds), lambda thought: None).line[0]
+                yield player.consider(state, self._next_key(), limit, Timer()).action
 
         return answer
 
@@ -264,18 +257,6 @@ class Brains:
 
 def _nothing(states: list[State]) -> list[int]:
     raise BadInput("this one analyses and does not play")
-
-
-def _hurried(player: Player) -> Player:
-    """The same player, with little time for each position if it goes by a clock."""
-    if isinstance(player, ClockedPlayer | ClockedTree):
-        return dataclasses.replace(player, seconds=min(player.seconds, _REVIEW_SECONDS))
-    return player
-
-
-def _is_long(search: object) -> bool:
-    """Whether a search may take longer than anyone wants to wait, and can be cut."""
-    return isinstance(search, AlphaBeta) or (isinstance(search, MCTS) and search.sims > _MANY_SIMULATIONS)
 
 
 def _one_line(error: Exception) -> str:

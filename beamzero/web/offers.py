@@ -15,7 +15,7 @@ from beamzero.players.levels import LEVELS
 from beamzero.players.trained import AGENT_NETS, load_info, shipped_agents
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.run import Run, RunSummary, list_runs
-from beamzero.search.minimax import affordable_depth
+from beamzero.search.lookahead import affordable_depth
 from beamzero.spec import quote, unknown
 
 HUMAN = "human"

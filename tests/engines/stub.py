@@ -5,43 +5,68 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 from jax import Array
 
 from beamzero.engines.wire import Engine, Send
 from beamzero.games import Game, State
-from beamzero.players.thought import Budget, Setting, Tell, Thinker, Thought
+from beamzero.players import Player
+from beamzero.search.drive import Snapshot, Timer, Watch, no_watch
+from beamzero.search.evaluator import SearchResult
+from beamzero.search.limit import Limit
+from beamzero.search.protocol import Option, Outlook
 
 STEP = 0.002
 """Seconds that it thinks about a depth."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Patient(Thinker):
-    """Plays the last legal move; a ply deeper every two milliseconds, until its budget is spent or `depth` reached."""
+class Patient(Player):
+    """Plays the last legal move; a ply deeper every two milliseconds, until a limit or its own `depth` is reached."""
 
     game: Game
     depth: int = 3
+    name: str = "patient"
+    deterministic: bool = True
 
-    def think(self, state: State, key: Array, budget: Budget, tell: Tell) -> Thought:
-        action, depth = self.game.legal_actions(state)[-1], 0
-        deepest = 10**9 if budget.seconds is not None or budget.endless else self.depth
+    def consider(
+        self, state: State, key: Array, limit: Limit | None = None, timer: Timer | None = None, watch: Watch = no_watch
+    ) -> Snapshot:
+        timer, depth = timer or Timer(), 0
+        deepest = self.depth if limit is None or limit == Limit(depth=limit.depth) != Limit() else 10**9
+        limit = limit or Limit()
         while True:
             depth += 1
             time.sleep(STEP)
-            thought = Thought([action], 0.25, None, depth, 10 * depth, budget.elapsed)
-            tell(thought)
-            if depth >= min(deepest, budget.depth or deepest) or budget.left() <= 0:
-                return thought
+            result = self._result(state)._replace(nodes=np.array([10 * depth]))
+            found = Snapshot(result, Outlook([int(result.action[0])], 0.25), depth, 0, timer.elapsed)
+            watch(found)
+            if depth >= min(deepest, limit.depth or deepest) or timer.left(limit.seconds) <= 0:
+                return found
 
-    def rank(self, state: State, key: Array, budget: Budget) -> list[tuple[int, float]]:
+    def _result(self, state: State) -> SearchResult:
         actions = self.game.legal_actions(state)
-        return [(action, rank / 100 - 0.5) for rank, action in enumerate(reversed(actions))]
+        values = np.full((1, self.game.num_actions), -np.inf, np.float32)
+        for rank, action in enumerate(reversed(actions)):
+            values[0, action] = rank / 100 - 0.5
+        policy = np.zeros_like(values)
+        policy[0, actions[-1]] = 1
+        nothing = np.zeros(values.shape, bool)
+        return SearchResult(np.array([actions[-1]]), values, policy, np.array([0.25]), np.array([0]), nothing)  # type: ignore[arg-type]
 
-    def settings(self) -> dict[str, Setting]:
-        return {"Depth": Setting(self.depth, 1, 64)}
+    def think(self, states: State, key: Array) -> SearchResult:
+        raise NotImplementedError
 
-    def change(self, name: str, value: int) -> Thinker:
+    def choose(self, states: State, turn: Array, key: Array) -> Array:
+        raise NotImplementedError
+
+    @property
+    def options(self) -> dict[str, Option]:
+        return {"Depth": Option(self.depth, 1, 64)}
+
+    def with_option(self, name: str, value: int) -> Player:
         return dataclasses.replace(self, depth=value)
 
 
@@ -49,16 +74,16 @@ class Patient(Thinker):
 class Broken(Patient):
     """Fails where it should think."""
 
-    def think(self, state: State, key: Array, budget: Budget, tell: Tell) -> Thought:
+    def consider(self, *given: Any, **named: Any) -> Snapshot:
         raise RuntimeError("out of\nideas")
 
 
 class Talk:
     """What an engine answers, as `lines`."""
 
-    def __init__(self, make: Callable[[Thinker, str, Send], Engine], thinker: Thinker, warm: bool = True) -> None:
+    def __init__(self, make: Callable[[Player, str, Send], Engine], player: Player, warm: bool = True) -> None:
         self.lines: list[str] = []
-        self.engine = make(thinker, "stub", self.lines.append)
+        self.engine = make(player, "stub", self.lines.append)
         if warm:
             self.engine.prepare()
             self.engine.wait()

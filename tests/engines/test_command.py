@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_moves(monkeypatch, capsys):
 
 @pytest.mark.slow
 def test_readiness_is_answered_even_where_the_input_has_ended(monkeypatch, capsys):
-    monkeypatch.setattr("beamzero.engines.make_thinker", lambda player: Patient(player.game))
+    monkeypatch.setattr("beamzero.engines.make_player", lambda agent, game: Patient(game))
     out = converse(
         monkeypatch, capsys, ["uci", "chess6x6", "random"], "uci\r\nisready\nposition startpos\ngo infinite\n"
     )

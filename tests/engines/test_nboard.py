@@ -56,7 +56,7 @@ def test_a_game_is_looked_through_from_its_end(talk):
 
 
 def test_a_ping_ends_what_is_being_thought(talk):
-    talk.engine.thinker = Patient(OTHELLO, depth=10**6)
+    talk.engine.player = Patient(OTHELLO, depth=10**6)
     talk.engine.handle("hint 1")
     talk.wait_for("search ")
     time.sleep(0.02)

@@ -15,7 +15,6 @@ from beamzero.engines.uci import UciEngine, centipawns, score_text
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.analysis import step
-from beamzero.players.thought import Thought
 from tests.engines.stub import Broken, Patient, Talk
 
 GAME = make_game("chess6x6")
@@ -60,10 +59,10 @@ def test_ready_only_when_all_is_compiled():
 
 
 def test_a_setting_that_cannot_be_is_taken_back(talk):
-    talk.engine.thinker = Broken(GAME)
+    talk.engine.player = Broken(GAME)
     talk.engine.prepare()
     assert talk.say("isready") == ["info string RuntimeError: out of ideas", "readyok"]
-    assert talk.engine.thinker == Patient(GAME)
+    assert talk.engine.player == Patient(GAME)
 
 
 def test_a_search_is_told_of_and_ends_with_a_legal_move(talk):
@@ -150,7 +149,7 @@ def test_what_cannot_be_is_said_and_changes_nothing(talk, wrong):
     (line,) = talk.say(wrong)
     assert line.startswith("info string ")
     assert GAME.write_position(talk.engine.position.state).split()[1] == "b"
-    assert talk.engine.thinker == Patient(GAME)
+    assert talk.engine.player == Patient(GAME)
 
 
 def test_games_are_played_on_after_a_draw_that_nobody_claims(talk):
@@ -229,11 +228,10 @@ def test_a_line_reads_as_the_rules_would_write_it():
 
 
 def test_scores():
-    even = Thought([0], 0.0, None, 1, 1, 0.0)
-    assert score_text(GAME, even) == "cp 0"
-    assert score_text(GAME, even._replace(value=1.0, plies=3)) == "mate 2"
-    assert score_text(GAME, even._replace(value=1.0, plies=1)) == "mate 1"
-    assert score_text(GAME, even._replace(value=-1.0, plies=2)) == "mate -1"
+    assert score_text(GAME, 0.0, None) == "cp 0"
+    assert score_text(GAME, 1.0, 3) == "mate 2"
+    assert score_text(GAME, 1.0, 1) == "mate 1"
+    assert score_text(GAME, -1.0, 2) == "mate -1"
     assert centipawns(GAME, 1.0) == -centipawns(GAME, -1.0) > 2000
     assert centipawns(GAME, 0.2449187) == 100  # tanh(0.5 / 2)
 

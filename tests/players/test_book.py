@@ -17,9 +17,9 @@ from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.games.game import Game, State
 from beamzero.players import make_player
-from beamzero.players.analysis import analyse, batch_of_one, step
+from beamzero.players.analysis import analyse, step
 from beamzero.players.book import BookPlayer, as_numbers, fold, fold_action, look_up, make_table, unfold_action
-from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.player import Player, SearchPlayer, batch_of_one
 from beamzero.runs.bookfile import FORMAT, POSITION_BYTES, Book, load_book, save_book
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.simple import AnyMove

@@ -12,11 +12,11 @@ import pytest
 from beamzero.compiler import CompilationCount
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import SearchPlayer, clocked, make_player
+from beamzero.players import SearchPlayer, make_player
 from beamzero.players.classic import QUIET_PLIES
-from beamzero.players.clocked import ClockedPlayer
+from beamzero.search import drive
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.deepening import deepen
+from beamzero.search.limit import Limit
 from tests.games.play import stack, step
 from tests.search.plain import Lines, Minimax, random_positions, rows
 
@@ -59,7 +59,7 @@ def test_a_text_names_a_search(name, game, search):
 
 def test_with_seconds_it_has_a_clock_and_a_larger_table():
     player = make_player("alphabeta:seconds=0.5,nodes=7", KALAH)
-    assert isinstance(player, ClockedPlayer) and player.seconds == 0.5 and not player.deterministic
+    assert isinstance(player, SearchPlayer) and player.limit == Limit(seconds=0.5) and not player.deterministic
     assert player.search == AlphaBeta(64, nodes=7, entries=16 * MEGABYTE, quiet=QUIET_PLIES)
 
 
@@ -196,11 +196,13 @@ def test_nothing_compiles_once_the_clock_is_running(monkeypatch):
     """Not even what is done with the answer."""
     count = CompilationCount()
 
-    def search_then_count(*arguments):
-        yield from deepen(*arguments)
+    compile_all = drive._Driven.compile
+
+    def compile_then_count(*given):
+        compile_all(*given)
         count.__enter__()
 
-    monkeypatch.setattr(clocked, "deepen", search_then_count)
+    monkeypatch.setattr(drive._Driven, "compile", compile_then_count)
     states = random_positions(FOUR, 1, seed=3)
     make_player("alphabeta:seconds=0.01,hash=0.5", FOUR).think(states, KEY)
     count.__exit__()

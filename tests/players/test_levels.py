@@ -14,7 +14,7 @@ from beamzero.players import make_player
 from beamzero.players.levels import LEVELS, Slipping
 from beamzero.runs.agentfile import flatten, save_agent
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.minimax import Lookahead
+from beamzero.search.lookahead import Lookahead
 from tests.games.play import stack, step
 
 GAME = make_game("tic_tac_toe")

@@ -17,7 +17,7 @@ from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import AGENTS, SearchPlayer, make_player
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.minimax import Lookahead
+from beamzero.search.lookahead import Lookahead
 from beamzero.search.simple import AnyMove, OneLook
 from tests.games.play import ask_all, params, stack, step
 from tests.training.toy import GAME

@@ -18,7 +18,6 @@ from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.analysis import analyse
-from beamzero.players.clocked_tree import ClockedTree
 from beamzero.players.trees import ROOM
 from beamzero.runs.agentfile import flatten, save_agent
 from beamzero.search.mcts import MCTS
@@ -96,23 +95,22 @@ def test_a_text_names_a_search_and_c_is_what_the_agent_was_trained_with(agents, 
 @pytest.mark.parametrize(
     ("text", "search"),
     [
-        ("mcts:seconds=0.02", MCTS(ROOM, uct=True, c=1.0)),
-        ("mcts:seconds=1e-9", MCTS(ROOM, uct=True, c=1.0)),
-        slow("mcts:seconds=60,sims=40", MCTS(40, uct=True, c=1.0)),
+        ("mcts:seconds=0.02", RandomGames(MCTS(ROOM, uct=True, c=1.0))),
+        ("mcts:seconds=1e-9", RandomGames(MCTS(ROOM, uct=True, c=1.0))),
+        slow("mcts:seconds=60,sims=40", RandomGames(MCTS(40, uct=True, c=1.0))),
         slow("alphazero:FILE,seconds=0.02", MCTS(ROOM, c=2.5, unvisited=-0.5)),
     ],
 )
 def test_a_time_names_a_search_that_ends_by_the_clock_or_when_its_tree_is_full(agents, text, search):
     player = make(agents, text)
-    assert isinstance(player, ClockedTree) and player.search == search
-    tree, result = player.grow(batch(WIN), KEY)
-    assert int(tree.done) == 40 if search.sims == 40 else 1 <= int(tree.done) < ROOM
+    assert isinstance(player, SearchPlayer) and player.search == search and not player.deterministic
+    nodes = player.consider(play_moves(TIC_TAC_TOE, WIN), KEY).nodes
+    assert 2 <= nodes <= min(search.units, ROOM - 1) + 1
     moves = player.choose(batch("", WIN, "b2"), jnp.array([False, True, True]), KEY)
     assert int(moves[1]) in TIC_TAC_TOE.legal_actions(play_moves(TIC_TAC_TOE, WIN)) and int(moves[2]) != 4
     thought = player.think(batch(WIN, "b2"), KEY)
     assert [x.shape[0] for x in thought] == [2] * len(thought)
     np.testing.assert_allclose(np.sum(thought.policy, axis=1), 1, rtol=1e-5)
-    assert result.action.shape == (1,)
 
 
 def test_however_short_the_time_an_analysis_has_a_legal_move():

@@ -8,6 +8,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from beamzero.games import Game
 from beamzero.search.alphabeta import AlphaBeta, Found
@@ -30,27 +31,26 @@ from tests.search.plain import (
 
 def assert_graphs_are_searched_as_by_minimax(search: AlphaBeta, graph: Graph, shape: Shape) -> None:
     minimax = Minimax(GraphRules(graph), search.quiet)
-    found = jax.device_get(search_graphs(search, shape, graph))
-    for row, depth in np.ndindex(*found.depth.shape):
-        assert_found(search, jax.tree.map(lambda x: x[row, depth], found), minimax, int(ROOTS.node[row]))
+    rows, found = jax.device_get(search_graphs(search, shape, graph))
+    assert set(rows.tolist()) >= set(range(ROOTS.node.shape[0])), "all graphs were searched"
+    for place in np.flatnonzero(rows >= 0).tolist():
+        assert_found(search, jax.tree.map(lambda x: x[place], found), minimax, int(ROOTS.node[rows[place]]))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1), compiler_options=QUICK)
-def search_graphs(search: AlphaBeta, shape: Shape, graph: Graph) -> Found:
-    """What each depth finds in each graph, [GRAPHS, depths]; what is remembered of one serves the next."""
+def search_graphs(search: AlphaBeta, shape: Shape, graph: Graph) -> tuple[Array, Found]:
+    """What each depth finds, and in which graph, or -1 once all are done; what is remembered of one serves the next."""
     game = GraphGame(graph, shape)
     evaluator = graph_evaluator(game)
 
-    def deeper(progress, _):
-        progress = search.advance(game, evaluator, progress, jnp.int32(2**30))
-        return progress, progress.found
+    def deeper(carry, _):
+        row = jnp.minimum(carry.row, ROOTS.node.shape[0] - 1)
+        after = search.advance(game, evaluator, carry, jnp.int32(2**30))
+        return after, (jnp.where(carry.row == row, row, -1), jax.tree.map(lambda x: x[row], after.found))
 
-    def one(memory, root):
-        start = search.start(game, evaluator, root, memory)
-        progress, found = jax.lax.scan(deeper, start, None, search.depth if search.deepen else 1)
-        return progress.search.memory, found
-
-    return jax.lax.scan(one, search.new_memory(game, evaluator), ROOTS)[1]
+    start = search.start(game, evaluator, ROOTS, jax.random.key(0))
+    depths = ROOTS.node.shape[0] * (search.depth if search.deepen else 1)
+    return jax.lax.scan(deeper, start, None, depths)[1]
 
 
 def assert_found(search: AlphaBeta, found: Found, minimax: Minimax, root) -> None:

@@ -295,14 +295,5 @@ def solve(
     settings: AlphaBeta, game: Game, evaluator: Evaluator, states: State, key: Array
 ) -> tuple[Found, SearchResult]:
     """The same as calling `settings`, together with what it chooses from."""
-
-    def one(memory: Any, state: State) -> tuple[Any, Found]:
-        progress = jax.lax.while_loop(
-            lambda progress: ~settings.is_done(game, progress),
-            lambda progress: settings.advance(game, evaluator, progress, jnp.int32(2**30)),
-            settings.start(game, evaluator, state, memory),
-        )
-        return progress.search.memory, progress.found
-
-    _, found = jax.lax.scan(one, settings.new_memory(game, evaluator), states)
-    return found, settings.choose(game, states, found, key)
+    carry = settings.finish(game, evaluator, settings.start(game, evaluator, states, key))
+    return carry.found, settings.result(game, carry, key)

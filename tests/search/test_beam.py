@@ -16,7 +16,7 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.beam import BeamSearch, Tree, back_up, best_line
 from beamzero.search.children import children_at_once, is_narrow
-from beamzero.search.evaluator import SearchResult
+from beamzero.search.evaluator import SearchResult, zero_evaluator
 from beamzero.search.packing import chunk_rows
 from tests.games.play import at, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
@@ -42,7 +42,7 @@ def _searched(search: BeamSearch, game, evaluator, tree: Tree, budget, key) -> S
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _start_in_forest(search, shape, forest, roots, wanted):
-    return search.start(ForestGame(forest, shape), roots, wanted)
+    return search.start(ForestGame(forest, shape), forest_evaluator(forest), roots, wanted=wanted)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -52,7 +52,7 @@ def _search_in_forest(search, shape, forest, tree, budget, key):
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _start(search, game, states, wanted):
-    return search.start(game, states, wanted)
+    return search.start(game, zero_evaluator(game), states, wanted=wanted)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

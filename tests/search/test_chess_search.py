@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 
 import chess
 import jax
@@ -15,9 +14,10 @@ import pytest
 from beamzero.games import State, make_game
 from beamzero.games.chess import notation
 from beamzero.search.alphabeta import AlphaBeta, Found
-from beamzero.search.deepening import Depth, deepen
+from beamzero.search.drive import Snapshot, think
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.features import feature_evaluator
+from beamzero.search.limit import Limit
 from beamzero.search.negamax import Memory
 from tests.search.agreement import assert_played
 from tests.search.plain import QUICK, Lines, Minimax, mixed_evaluator, rows, step_one
@@ -30,9 +30,9 @@ FEATURES = feature_evaluator(CHESS)
 QUIET = AlphaBeta(8, quiet=4, entries=2**12)
 
 
-def search(state: State, depth: int) -> Depth:
+def search(state: State, depth: int) -> Snapshot:
     """What is found at a depth, or where that is decided sooner."""
-    return list(itertools.islice(deepen(CHESS, FEATURES, QUIET, state), depth))[-1]
+    return think(QUIET, CHESS, FEATURES, state, jax.random.key(0), Limit(depth=depth))
 
 
 def move_of(board: chess.Board, action: int) -> chess.Move:
@@ -48,13 +48,15 @@ TABLE = AlphaBeta(8, quiet=2, entries=64)
 @functools.partial(jax.jit, compiler_options=QUICK)
 def search_on(evaluator: Evaluator, state: State, memory: Memory, depth: int) -> tuple[Found, SearchResult, Memory]:
     """What is found so deep with what was remembered before, what is played, and what is remembered then."""
-    progress = jax.lax.while_loop(
-        lambda progress: ~TABLE.is_done(SMALL, progress) & (progress.depth <= depth),
-        lambda progress: TABLE.advance(SMALL, evaluator, progress, jnp.int32(2**30)),
-        TABLE.start(SMALL, evaluator, state, memory),
+    start = TABLE.start(SMALL, evaluator, jax.tree.map(lambda x: x[None], state), jax.random.key(0))
+    stack = TABLE.searcher(SMALL, evaluator).begin(start.stack._replace(memory=memory), state, start.depth)
+    carry = jax.lax.while_loop(
+        lambda carry: (carry.row < 1) & (carry.depth <= depth),
+        lambda carry: TABLE.advance(SMALL, evaluator, carry, jnp.int32(2**30)),
+        start._replace(stack=stack),
     )
-    one = jax.tree.map(lambda x: x[None], (state, progress.found))
-    return progress.found, TABLE.choose(SMALL, *one, jax.random.key(0)), progress.search.memory
+    found = jax.tree.map(lambda x: x[0], carry.found)
+    return found, TABLE.result(SMALL, carry, jax.random.key(0)), carry.stack.memory
 
 
 def assert_searched_as_by_minimax(states: list[State], seed: int, depth: int, times: int = 1) -> Minimax:
@@ -72,7 +74,7 @@ def assert_searched_as_by_minimax(states: list[State], seed: int, depth: int, ti
 
 @jax.jit
 def _new_memory(evaluator: Evaluator) -> Memory:
-    return TABLE.new_memory(SMALL, evaluator)
+    return TABLE.searcher(SMALL, evaluator).new_memory(TABLE.entries)
 
 
 POSITIONS = [  # of random games

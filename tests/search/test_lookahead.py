@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.search import minimax
+from beamzero.search import lookahead
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.minimax import Lookahead
+from beamzero.search.lookahead import Lookahead
 from beamzero.search.packing import chunk_rows
 from tests.games.play import at, random_games, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, Forest, ForestGame, ForestRules, ForestState, grow

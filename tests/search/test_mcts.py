@@ -48,7 +48,7 @@ def search_game(search, game, evaluator, states, key) -> SearchResult:
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def start(search, game, evaluator, states, key) -> Tree:
     """Trees with their roots in."""
-    return search.advance(game, evaluator, search.start(game, states, key), 0)
+    return search.advance(game, evaluator, search.start(game, evaluator, states, key), 0)
 
 
 def assert_same(search: MCTS, result: SearchResult, row: int, root: Node) -> None:

@@ -140,7 +140,7 @@ _advance = jax.jit(lambda tree, budget: SEARCH.advance(GAME, EVALUATOR, tree, bu
 @functools.cache
 def start() -> Tree:
     """Trees with their roots in."""
-    return _advance(jax.jit(lambda states: SEARCH.start(GAME, states, KEY))(ROOTS), jnp.int32(0))
+    return _advance(jax.jit(lambda states: SEARCH.start(GAME, EVALUATOR, states, KEY))(ROOTS), jnp.int32(0))
 
 
 @functools.cache
@@ -217,7 +217,8 @@ def test_a_simulation_adds_one_node_or_dice_and_one_outcome_of_theirs():
 
 def test_random_games_throw_the_dice_by_their_odds():
     keys = jax.random.split(KEY, 3000)
-    values = jax.jit(jax.vmap(lambda key: rollout_evaluator(GAME, key).value(ROOTS)))(keys)  # [3000, TABLES]
+    seeds = jax.vmap(lambda key: jax.random.bits(key, (), jnp.uint32))(keys)
+    values = jax.jit(jax.vmap(lambda seed: rollout_evaluator(GAME, seed).value(ROOTS)))(seeds)  # [3000, TABLES]
     for table in range(TABLES):
         games = np.asarray(values[:, table]) * (1 - 2 * PLAYERS[table, 0, 0])
         expected = Plain(table).value(0, 0, at_random=True)

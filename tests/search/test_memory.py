@@ -93,10 +93,12 @@ def test_something_is_free_here_and_no_more_than_there_is():
 def test_trees_are_counted_to_the_byte(name):
     game, sims = make_game(name), MCTS(sims=9)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 3))
-    trees = jax.eval_shape(lambda keys: sims.start(game, jax.vmap(game.init)(keys), keys[0]), keys)
+    trees = jax.eval_shape(
+        lambda keys: sims.start(game, zero_evaluator(game), jax.vmap(game.init)(keys), keys[0]), keys
+    )
     assert RandomGames(sims).bytes_needed(game, 3) == bytes_of(trees) - 4, "but for the number of simulations"
     beam = BeamSearch(expand=9)
-    trees = jax.eval_shape(lambda keys: beam.start(game, jax.vmap(game.init)(keys)), keys)
+    trees = jax.eval_shape(lambda keys: beam.start(game, zero_evaluator(game), jax.vmap(game.init)(keys)), keys)
     assert abs(beam.bytes_needed(game, 3) - bytes_of(trees)) < 100
 
 

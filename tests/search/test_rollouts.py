@@ -21,7 +21,7 @@ KEY = jax.random.key(0)
 @functools.partial(jax.jit, static_argnums=0)
 def values(game, states, keys):
     """float32 [N, B]: the results of one game from each of B states, for each of N keys."""
-    return jax.vmap(lambda key: rollout_evaluator(game, key).value(states))(keys)
+    return jax.vmap(lambda key: rollout_evaluator(game, jax.random.bits(key, (), "uint32")).value(states))(keys)
 
 
 def results(rules, position):

@@ -15,8 +15,9 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.game import Game, State
 from beamzero.players import make_player
-from beamzero.players.analysis import batch_of_one, step
+from beamzero.players.analysis import step
 from beamzero.players.book import BookPlayer, Table, as_numbers, fold, look_up, make_table
+from beamzero.players.player import batch_of_one
 from beamzero.runs.bookfile import Book
 from beamzero.training import book as book_module
 from beamzero.training import book_search

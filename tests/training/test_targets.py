@@ -44,7 +44,7 @@ def search_all(game, search, expansions, batch, memory, told=lambda done: None):
 
 @functools.partial(jax.jit, static_argnums=0)
 def _alone(game, evaluator, state):
-    tree = SEARCH.start(game, jax.tree.map(lambda x: x[None], state))
+    tree = SEARCH.start(game, evaluator, jax.tree.map(lambda x: x[None], state))
     tree = SEARCH.advance(game, evaluator, tree, SEARCH.expand)
     return SEARCH.result(game, tree, jax.random.key(9)).values[0], *game.moves(state), tree.evaluations[0]
 

@@ -1,4 +1,4 @@
-"""A search under a clock: always an answer, never much over the time, and the same one for the same limits."""
+"""A search under the driver: always an answer, never much over the time, and the same one for the same limits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from jax import Array
 from beamzero.compiler import CompilationCount
 from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
-from beamzero.search import deepening, worth
-from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.deepening import Depth, deepen
+from beamzero.search import drive, worth
+from beamzero.search.alphabeta import AlphaBeta, _plies
+from beamzero.search.drive import Snapshot, think
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import Limit
-from beamzero.search.negamax import At, unpack
+from beamzero.search.negamax import At
 from tests.search.plain import mixed_evaluator, random_positions, rows
 
 KEY = jax.random.key(0)
@@ -36,23 +36,34 @@ def positions(game: Game, number: int) -> list[State]:
     return [rows(states, i) for i in range(number)]
 
 
+def deepen(game: Game, evaluator: Evaluator, search: AlphaBeta, state: State, **limits: float) -> list[Snapshot]:
+    """What is told of each depth."""
+    told: list[Snapshot] = []
+    last = think(search, game, evaluator, state, KEY, Limit(**limits), watch=told.append)
+    assert last.depth == told[-1].depth and last.line == told[-1].line
+    return told
+
+
 class Clock:
     """A clock that goes on by a millisecond for each node that is expanded, and for nothing else."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, expansion: float = MILLISECOND) -> None:
-        self.now, advance = 0.0, deepening._advance
+        self.now, self.units, advance = 0.0, 0, drive._advance
 
-        def ticking(game: Game, settings: AlphaBeta, evaluator: Evaluator, progress, expansions, nodes):
-            progress = advance(game, settings, evaluator, progress, expansions, nodes)
-            self.now += expansion * int(unpack(At, progress.search.at).expanded)
-            return progress
+        def ticking(*given):
+            found = advance(*given)
+            units = int(found[2].units)
+            self.now += expansion * (units - self.units if units >= self.units else units)
+            self.units = units
+            return found
 
-        monkeypatch.setattr(deepening, "_advance", ticking)
-        monkeypatch.setattr(deepening.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(drive, "_advance", ticking)
+        monkeypatch.setattr(drive.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(drive.time, "perf_counter", lambda: self.now)
 
 
-def without_time(depths: list[Depth]) -> list[tuple]:
-    return [(d.depth, d.value, d.proven, d.plies, d.line, d.nodes) for d in depths]
+def without_time(depths: list[Snapshot]) -> list[tuple]:
+    return [(d.depth, d.value, d.outlook.proven, d.outlook.plies, d.outlook.line, d.nodes) for d in depths]
 
 
 # --- an answer is always ready ---------------------------------------------------------------------------------------
@@ -60,13 +71,13 @@ def without_time(depths: list[Depth]) -> list[tuple]:
 
 def test_there_is_a_first_depth_however_little_time_there_is():
     state = FOUR.init(KEY)
-    first = list(deepen(FOUR, FEATURES, SEARCH, state, seconds=1e-9))
+    first = deepen(FOUR, FEATURES, SEARCH, state, seconds=1e-9)
     assert [d.depth for d in first] == [1]
     assert len(first[0].line) == 1 and first[0].nodes == 8
 
 
 def test_there_is_a_first_depth_however_few_nodes_are_allowed():
-    depths = list(deepen(FOUR, FEATURES, SEARCH, FOUR.init(KEY), nodes=1))
+    depths = deepen(FOUR, FEATURES, SEARCH, FOUR.init(KEY), nodes=1)
     assert [d.depth for d in depths] == [1] and len(depths[0].line) == 1 and depths[0].nodes == 8
 
 
@@ -76,9 +87,9 @@ def test_there_is_a_first_depth_however_few_nodes_are_allowed():
 @pytest.mark.parametrize("seconds", [0.05, 0.3, 2.0])
 def test_it_stops_close_to_the_time(monkeypatch, seconds):
     clock = Clock(monkeypatch)
-    depths = list(deepen(FOUR, FEATURES, SEARCH, FOUR.init(KEY), seconds))
+    depths = deepen(FOUR, FEATURES, SEARCH, FOUR.init(KEY), seconds=seconds)
     assert seconds <= clock.now <= seconds + 0.1
-    assert sum(d.seconds for d in depths) <= clock.now
+    assert depths[-1].seconds <= clock.now
     assert [d.depth for d in depths] == list(range(1, len(depths) + 1))
 
 
@@ -129,7 +140,7 @@ def test_many_depths_that_take_no_time_do_not_make_it_blind_to_the_clock(monkeyp
     game = Corridor()
     clock = Clock(monkeypatch)
     search = AlphaBeta(31, prune=False, order=False, entries=0)  # its last depth alone takes five seconds
-    depths = list(deepen(game, zero_evaluator(game), search, game.init(KEY), seconds=1.0))
+    depths = deepen(game, zero_evaluator(game), search, game.init(KEY), seconds=1.0)
     assert depths[-1].depth >= game.length
     assert clock.now <= 1.1
 
@@ -140,7 +151,7 @@ def test_how_often_it_looks_at_the_clock_changes_nothing(monkeypatch):
     for expansion in (0.0, MILLISECOND, 1.0):  # slices grow, grow a little, stay as they are
         with monkeypatch.context() as patch:
             Clock(patch, expansion)
-            found.append(without_time(list(deepen(FOUR, FEATURES, FIVE, state))))
+            found.append(without_time(deepen(FOUR, FEATURES, FIVE, state)))
     assert found[0] == found[1] == found[2]
 
 
@@ -156,9 +167,9 @@ def test_the_number_of_nodes_is_kept_to():
     state, reached = FOUR.init(KEY), []
     search = dataclasses.replace(SEARCH, nodes=3000)
     for settings, nodes in ((SEARCH, 100), (search, 3000)):
-        depths = list(deepen(FOUR, FEATURES, settings, state, nodes=nodes if settings == SEARCH else 2**30))
-        told = sum(d.nodes for d in depths)
-        assert told == depths[-1].found.nodes <= nodes + 2 * FOUR.max_moves
+        depths = deepen(FOUR, FEATURES, settings, state, nodes=nodes if settings == SEARCH else 2**30)
+        told = depths[-1].nodes
+        assert told <= nodes + 2 * FOUR.max_moves
         reached.append(depths[-1].depth)
     assert 1 < reached[0] < reached[1]
     states = jax.tree.map(lambda x: x[None], state)
@@ -166,19 +177,24 @@ def test_the_number_of_nodes_is_kept_to():
 
 
 def test_the_depth_is_kept_to_and_proven_positions_end_it_sooner():
-    depths = list(deepen(FOUR, FEATURES, FIVE, FOUR.init(KEY)))
-    assert [d.depth for d in depths] == [1, 2, 3, 4, 5] and not depths[-1].proven
+    depths = deepen(FOUR, FEATURES, FIVE, FOUR.init(KEY))
+    assert [d.depth for d in depths] == [1, 2, 3, 4, 5] and not depths[-1].outlook.proven
     game = make_game("tic_tac_toe")
-    depths = list(deepen(game, zero_evaluator(game), AlphaBeta(64), game.init(KEY)))
-    assert (depths[-1].depth, depths[-1].value, depths[-1].proven, depths[-1].plies) == (9, 0.0, True, None)
+    depths = deepen(game, zero_evaluator(game), AlphaBeta(64), game.init(KEY))
+    assert (depths[-1].depth, depths[-1].value, depths[-1].outlook.proven, depths[-1].outlook.plies) == (
+        9,
+        0.0,
+        True,
+        None,
+    )
 
 
 def test_a_win_is_told_with_its_plies_and_ends_the_search():
     state = FOUR.init(KEY)
     for column in (3, 0, 3, 0, 3, 1):
         state = FOUR.step(state, jnp.int32(column))
-    depths = list(deepen(FOUR, FEATURES, SEARCH, state))
-    assert [(d.value, d.proven, d.plies, d.line) for d in depths] == [(1.0, True, 1, [3])]
+    depths = deepen(FOUR, FEATURES, SEARCH, state)
+    assert [(d.value, d.outlook.proven, d.outlook.plies, d.line) for d in depths] == [(1.0, True, 1, [3])]
 
 
 def test_a_loss_is_told_with_its_plies():
@@ -187,24 +203,24 @@ def test_a_loss_is_told_with_its_plies():
     for column in (3, 3, 2, 2, 4):
         state = FOUR.step(state, jnp.int32(column))
     *_, lost = deepen(FOUR, FEATURES, SEARCH, state)
-    assert (lost.depth, lost.value, lost.proven, lost.plies, len(lost.line)) == (2, -1.0, True, 2, 2)
+    assert (lost.depth, lost.value, lost.outlook.proven, lost.outlook.plies, len(lost.line)) == (2, -1.0, True, 2, 2)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_distance_of_an_end_is_told_only_within_the_depth(sign):
     """What noisy moves lead to beyond it is proven, but other moves may lead there sooner."""
     in_three = sign * int(worth.from_score(jnp.float32(1), jnp.int32(3)))
-    assert [deepening._plies(in_three, depth) for depth in (1, 2, 3, 4)] == [None, None, 3, 3]
-    assert deepening._plies(sign * worth.ONE // 2, 4) is None
+    assert [_plies(in_three, depth) for depth in (1, 2, 3, 4)] == [None, None, 3, 3]
+    assert _plies(sign * worth.ONE // 2, 4) is None
 
 
 @pytest.mark.parametrize("count", ["expanded", "visited"])
 def test_a_search_goes_on_however_much_was_counted_before(count):
-    start = deepening._start(FOUR, SEARCH, FEATURES, FOUR.init(KEY))
-    at = start.search.at.at[At._fields.index(count)].set(2**31 - 2**20)
-    before, most = start._replace(search=start.search._replace(at=at)), jnp.int32(2**31 - 2**20)
-    after = deepening._advance(FOUR, SEARCH, FEATURES, before, most, most)
-    assert int(after.found.depth) == 1 and int(after.found.nodes) > 0
+    start = drive._start(SEARCH, FOUR, FEATURES, jax.tree.map(lambda x: x[None], FOUR.init(KEY)), KEY)
+    at = start.stack.at.at[At._fields.index(count)].set(2**31 - 2**20)
+    before, most = start._replace(stack=start.stack._replace(at=at)), jnp.int32(2**31 - 2**20)
+    after, _, spent = drive._advance(SEARCH, FOUR, FEATURES, before, most)
+    assert int(after.found.depth[0]) == 1 == int(spent.depth[0]) and int(after.found.nodes[0]) > 0
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
@@ -216,12 +232,12 @@ def test_the_line_of_every_depth_can_be_played(game):
     for state in positions(game, 6):
         for depth in deepen(game, feature_evaluator(game), FIVE, state):
             after = state
-            for move in depth.line:
+            for move in depth.outlook.line:
                 assert move in game.legal_actions(after)
                 after = step(after, jnp.int32(move))
-            assert len(depth.line) == depth.depth or bool(over(after))
-            if depth.plies is not None:
-                assert len(depth.line) == depth.plies
+            assert len(depth.outlook.line) == depth.depth or bool(over(after))
+            if depth.outlook.plies is not None:
+                assert len(depth.outlook.line) == depth.outlook.plies
                 won = float(game.score(after)) == 1 - 2 * int(game.player(state))
                 assert won == (depth.value > 0)
 
@@ -229,7 +245,7 @@ def test_the_line_of_every_depth_can_be_played(game):
 @pytest.mark.parametrize("search", [FIVE, AlphaBeta(nodes=3000)], ids=["depth", "nodes"])
 def test_the_same_limits_give_the_same_answer(search):
     for state in positions(KALAH, 3):
-        found = [without_time(list(deepen(KALAH, feature_evaluator(KALAH), search, state))) for _ in range(2)]
+        found = [without_time(deepen(KALAH, feature_evaluator(KALAH), search, state)) for _ in range(2)]
         assert found[0] == found[1]
 
 
@@ -241,26 +257,26 @@ def test_deepening_is_what_the_search_does_by_itself():
     for row in range(6):
         *_, last = deepen(KALAH, evaluator, search, rows(states, row))
         assert (result.action[row], result.value[row]) == (last.line[0], np.float32(last.value))
-        assert result.nodes[row] == last.found.nodes
+        assert result.nodes[row] == last.nodes
 
 
 def test_nothing_compiles_again():
     one, *others = positions(FOUR, 3)
-    list(deepen(FOUR, FEATURES, SEARCH, one, seconds=1e-9))
+    (deepen(FOUR, FEATURES, SEARCH, one, seconds=1e-9))
     with CompilationCount() as count:
         for state in others:
-            list(deepen(FOUR, FEATURES, SEARCH, state, seconds=0.01))
+            (deepen(FOUR, FEATURES, SEARCH, state, seconds=0.01))
     assert count.number == 0
 
 
 @pytest.mark.parametrize(
     ("limits", "wrong"),
     [
-        ({}, "needs a limit"),
         ({"depth": 0}, "depth is 0, but must be 1 to 64"),
         ({"depth": 65}, "depth is 65"),
         ({"nodes": 0}, "nodes is 0"),
         ({"nodes": 2**31}, "nodes is 2147483648"),
+        ({"evaluations": 0}, "evaluations is 0"),
         ({"seconds": 0.0}, "seconds is 0"),
         ({"seconds": -1.0}, "seconds is -1"),
         ({"seconds": float("nan")}, "seconds is nan"),

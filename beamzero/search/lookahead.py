@@ -14,10 +14,11 @@ from beamzero.games import Game, State
 from beamzero.search.children import best_child, listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
 from beamzero.search.packing import apply_in_chunks, chunk_rows, pack, take_rows
+from beamzero.search.protocol import OneStep, Spent
 
 
 @dataclasses.dataclass(frozen=True)
-class Lookahead:
+class Lookahead(OneStep):
     """Sees wins and losses within `depth` plies, prefers a win, avoids a loss, and chooses at random among the rest."""
 
     depth: int
@@ -26,12 +27,28 @@ class Lookahead:
         if not 1 <= self.depth <= 4:
             raise BadInput(f"lookahead depth is {self.depth}, but must be 1 to 4")
 
-    def __call__(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SearchResult:
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Looked:
         moves, _, listed = listed_moves(game, states)
         found = _solve_children(game, states, moves, listed, self.depth - 1)
         values = jnp.where(listed, side_sign(game, states)[:, None] * found.value, -jnp.inf)
         nodes = 1 + jnp.sum(found.nodes, axis=1, dtype=jnp.int32)
-        return choose_move(game, RootMoves(moves, listed, values, found.proven), nodes, key)
+        return Looked(RootMoves(moves, listed, values, found.proven), nodes)
+
+    def done(self, game: Game, carry: Looked) -> Array:
+        return jnp.ones(carry.nodes.shape, jnp.bool_)
+
+    def result(self, game: Game, carry: Looked, key: Array) -> SearchResult:
+        return choose_move(game, carry.roots, carry.nodes, key)
+
+    def spent(self, game: Game, carry: Looked) -> Spent:
+        return Spent(jnp.int32(1), carry.nodes, jnp.zeros_like(carry.nodes), jnp.zeros_like(carry.nodes))
+
+
+class Looked(NamedTuple):
+    """What a look ahead from B positions found."""
+
+    roots: RootMoves
+    nodes: Array  # int32 [B]
 
 
 class Solved(NamedTuple):
