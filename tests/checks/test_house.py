@@ -131,14 +131,12 @@ LADDERS: dict[str, int] = {
     "beamzero/web/brains.py": 6,
 }
 OPENINGS: dict[str, int] = {
-    "beamzero/arena/battle.py": 1,
     "beamzero/arena/claims.py": 3,
     "beamzero/arena/climb.py": 1,
     "beamzero/arena/exhaust.py": 3,
     "beamzero/arena/exploit.py": 4,
     "beamzero/arena/intervals.py": 1,
     "beamzero/arena/pairing.py": 1,
-    "beamzero/arena/playing.py": 1,
     "beamzero/arena/rating.py": 1,
     "beamzero/arena/records.py": 3,
     "beamzero/arena/review.py": 4,
@@ -164,7 +162,6 @@ OPENINGS: dict[str, int] = {
     "beamzero/cli/reproduce.py": 1,
     "beamzero/cli/table.py": 1,
     "beamzero/cli/values.py": 1,
-    "beamzero/cluster/battles.py": 1,
     "beamzero/cluster/connect.py": 2,
     "beamzero/cluster/crew.py": 2,
     "beamzero/cluster/figures.py": 3,
