@@ -16,6 +16,7 @@ from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.open_lines import OpenLines, Words
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 
 class ConnectFourState(NamedTuple):
@@ -187,7 +188,7 @@ class ConnectFour(Game):
     def show(self, state: ConnectFourState, seat: int = 0) -> str:
         return grid.draw(self._cells(state))
 
-    def view(self, state: ConnectFourState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: ConnectFourState, seat: int = 0) -> GridView:
         return grid.view(self._cells(state), gravity=True)
 
     def action_name(self, state: ConnectFourState, action: int) -> str:

@@ -17,6 +17,7 @@ from beamzero.games.bits import Bits, bit, constant, only_if
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 _SIDES = ("Black", "White")
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
@@ -238,7 +239,7 @@ class Othello(Game):
         numbers = [sum(row.count(stone) for row in cells) for stone in (1, 2)]
         return ", ".join(f"{name} ({grid.STONES[i + 1]}) {numbers[i]}" for i, name in enumerate(_SIDES))
 
-    def view(self, state: OthelloState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: OthelloState, seat: int = 0) -> GridView:
         cells = self._cells(state)
         return grid.view(cells, top_first=True, look="felt", sides=list(_SIDES), note=self._discs(cells))
 

@@ -72,7 +72,6 @@ DUPLICATES: set[str] = {
     "Tree",
     "Trial",
     "UNLIMITED",
-    "View",
     "Weights",
     "count",
     "describe",
