@@ -210,7 +210,6 @@ OPENINGS: dict[str, int] = {
     "beamzero/runs/metrics.py": 1,
     "beamzero/runs/run.py": 1,
     "beamzero/runs/tablefile.py": 1,
-    "beamzero/runs/trees.py": 1,
     "beamzero/runs/weightsfile.py": 2,
     "beamzero/search/alphabeta.py": 2,
     "beamzero/search/beam.py": 3,
