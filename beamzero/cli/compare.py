@@ -11,13 +11,13 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from beamzero.arena.plot_comparison import draw_comparison
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, tell, workers_of
 from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.jobs import ClusterJobs
 from beamzero.games import make_game
+from beamzero.plots.comparison import draw_comparison
 from beamzero.runs.files import writing
 from beamzero.training.compare import Comparison, Finished, Point, compare
 from beamzero.training.config import find_recipe

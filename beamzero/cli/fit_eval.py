@@ -19,13 +19,14 @@ from rich.table import Table
 from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
-from beamzero.arena.calibration import Bin, bin_of, calibrate, draw_calibration, grows
-from beamzero.arena.plot import check_picture_path
+from beamzero.arena.calibration import Bin, bin_of, calibrate, grows
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json, show_battle
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
+from beamzero.plots.calibration import draw_calibration
+from beamzero.plots.training import check_picture_path
 from beamzero.runs.weightsfile import Weights, check_weights_path, replace_weights, save_weights
 from beamzero.spec import quote
 from beamzero.training.evaluation import Learned, Plan, Report, Round, learn_weights

@@ -13,8 +13,6 @@ from rich.text import Text
 
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import score_interval
-from beamzero.arena.plot import check_picture_path
-from beamzero.arena.plot_ratings import draw_curves, draw_ratings
 from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
@@ -28,6 +26,8 @@ from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
+from beamzero.plots.ratings import draw_curves, draw_ratings
+from beamzero.plots.training import check_picture_path
 from beamzero.runs.files import writing
 
 STORE = Path("runs/results.db")

@@ -10,8 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.arena.plot import check_picture_path
-from beamzero.arena.plot_game import draw_review
 from beamzero.arena.recordfiles import FORMATS, read_records
 from beamzero.arena.records import Followed, GameRecord, follow, result_text
 from beamzero.arena.review import Review, Reviewed, review
@@ -22,6 +20,8 @@ from beamzero.cli.values import draw_bar, draw_move
 from beamzero.errors import BadInput
 from beamzero.games import OPEN, make_game
 from beamzero.players import make_player
+from beamzero.plots.review import draw_review
+from beamzero.plots.training import check_picture_path
 from beamzero.runs.files import writing
 
 _STEPS = "Enter goes on, b back, a number there, q leaves"

@@ -12,9 +12,9 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from beamzero.arena.plot_study import Curves, draw_study, mean_spread
 from beamzero.cli.cluster import Cluster, WorkerGpus, lasting, training_on
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
+from beamzero.plots.study import Curves, draw_study, mean_spread
 from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
 from beamzero.training.pieces import PieceResult, anchor_elos

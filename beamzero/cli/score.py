@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from beamzero.arena.plot import check_picture_path
-from beamzero.arena.plot_scores import draw_scores
 from beamzero.arena.score import Scored, Share, rows_at_once, score
 from beamzero.arena.truth import Truth, load_truth
 from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.player import check_player
+from beamzero.plots.scores import draw_scores
+from beamzero.plots.training import check_picture_path
 from beamzero.runs.files import writing
 
 

@@ -22,10 +22,10 @@ from jax import Array
 
 from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
-from beamzero.arena.plot import draw_climbs, draw_gates, draw_training
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.players import Player
+from beamzero.plots.training import draw_climbs, draw_gates, draw_training
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import reason, write_atomically, writing
 from beamzero.runs.interrupts import heeding_interrupts, uninterrupted

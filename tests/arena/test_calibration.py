@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from beamzero.arena.calibration import bin_of, calibrate, draw_calibration, grows, wilson
+from beamzero.arena.calibration import bin_of, calibrate, grows, wilson
+from beamzero.plots.calibration import draw_calibration
 
 
 def calibrated(points, result, game=None):

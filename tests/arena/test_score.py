@@ -14,7 +14,6 @@ import numpy as np
 import pyspiel
 import pytest
 
-from beamzero.arena.plot_scores import draw_scores
 from beamzero.arena.score import Scored, Share, score, share_interval
 from beamzero.arena.truth import (
     ILLEGAL,
@@ -30,6 +29,7 @@ from beamzero.compiler import CompilationCount
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
+from beamzero.plots.scores import draw_scores
 from tests.games.sowing_by_hand import KalahByHand
 from tests.search.test_endgame import result_by_hand
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from beamzero.arena.plot import GREY, LOSS_STYLES, draw_anchors, new_figure, plain, write_png
 from beamzero.arena.rating import Rating
+from beamzero.plots.training import GREY, LOSS_STYLES, draw_anchors, new_figure, plain, write_png
 
 
 def draw_ratings(path: str | os.PathLike[str], ratings: Sequence[Rating], title: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from beamzero.arena.plot import BLUE, GREY, ORANGE, new_figure, write_png
 from beamzero.arena.review import Review
+from beamzero.plots.training import BLUE, GREY, ORANGE, new_figure, write_png
 
 
 def draw_review(path: str | os.PathLike[str], review: Review, title: str, agent: str, sides: tuple[str, str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from beamzero.arena.plot import LOSS_STYLES, new_figure, write_png
+from beamzero.plots.training import LOSS_STYLES, new_figure, write_png
 
 
 def draw_comparison(

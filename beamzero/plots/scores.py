@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from beamzero.arena.plot import BLUE, GREY, new_figure, write_png
 from beamzero.arena.score import Scored
+from beamzero.plots.training import BLUE, GREY, new_figure, write_png
 
 
 def draw_scores(path: str | os.PathLike[str], scores: Sequence[Scored], title: str) -> None:

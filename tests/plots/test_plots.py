@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.arena.plot import draw_climbs, draw_gates, draw_training, spread
-from beamzero.arena.plot_ratings import draw_curves
 from beamzero.arena.rating import Rating
+from beamzero.plots.ratings import draw_curves
+from beamzero.plots.training import draw_climbs, draw_gates, draw_training, spread
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ANCHORS = {"random": 1000.0, "lookahead:1": 1300.0, "lookahead:2": 1310.0, "lookahead:3": 1320.0}
@@ -38,7 +38,7 @@ def test_a_failed_drawing_leaves_the_old_picture_and_nothing_else(tmp_path, monk
     def full_disk(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("beamzero.arena.plot.os.replace", full_disk)
+    monkeypatch.setattr("beamzero.plots.training.os.replace", full_disk)
     with pytest.raises(OSError):
         draw_training(path, [1], [1100.0], [1000.0], [1200.0], ANCHORS, LOSSES, "title")
     assert path.read_bytes() == b"old"
@@ -55,7 +55,7 @@ def test_climbs_are_drawn_however_many_there_are(tmp_path, climbs):
 
 def test_climbs_are_points_against_games_below_a_dashed_line_at_the_most(tmp_path, monkeypatch):
     figures = []
-    monkeypatch.setattr("beamzero.arena.plot.write_png", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr("beamzero.plots.training.write_png", lambda figure, path: figures.append(figure))
     draw_climbs(tmp_path / "climb.png", [50, 100, 150], [3.0, 14.0, 8.5], 14, "title")
     (axes,) = figures[0].axes
     curve, most = axes.lines
@@ -66,7 +66,7 @@ def test_climbs_are_points_against_games_below_a_dashed_line_at_the_most(tmp_pat
 
 def test_gates_add_up_what_the_nets_that_passed_gained(tmp_path, monkeypatch):
     figures = []
-    monkeypatch.setattr("beamzero.arena.plot.write_png", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr("beamzero.plots.training.write_png", lambda figure, path: figures.append(figure))
     gates = [(0.75, (0.6, 0.9), True), (0.4, (0.3, 0.5), False), (1.0, (0.9, 1.0), True)]
     draw_gates(tmp_path / "gate.png", [1, 2, 3], *(list(column) for column in zip(*gates, strict=True)), "title")
     above, below = figures[0].axes

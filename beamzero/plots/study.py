@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from beamzero.arena.intervals import TAIL
-from beamzero.arena.plot import LOSS_STYLES, draw_anchors, new_figure, write_png
+from beamzero.plots.training import LOSS_STYLES, draw_anchors, new_figure, write_png
 
 
 class Curves(NamedTuple):
