@@ -23,7 +23,8 @@ import numpy as np
 from beamzero.cli.bench_search import middle_game
 from beamzero.compiler import keep_compiled_code
 from beamzero.games import Game, State, make_game
-from beamzero.plots.training import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, write_png
+from beamzero.plots.png import write_png
+from beamzero.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.deepening import deepen
 from beamzero.search.features import feature_evaluator

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import io
-import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from beamzero.arena.calibration import Bin
 from beamzero.errors import BadInput
-from beamzero.plots.training import BLUE, GREY, new_figure
-from beamzero.runs.files import write_atomically, writing
+from beamzero.plots.style import BLUE, GREY, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def draw_calibration(path: str | os.PathLike[str], bins: Sequence[Bin], point: float, tempo: float, title: str) -> None:
-    """Write a PNG: the measured chance with its interval by evaluation, and what the evaluation promises.
+def draw_calibration(bins: Sequence[Bin], point: float, tempo: float, title: str) -> Figure:
+    """Draw the measured chance with its interval by evaluation, and what the evaluation promises.
 
-    A point adds `point` to the logarithm of the odds, and the right to move `tempo`. The file appears whole or not at
-    all.
+    A point adds `point` to the logarithm of the odds, and the right to move `tempo`.
     """
     seen = [b for b in bins if b.games]
     if not seen:
@@ -34,7 +33,4 @@ def draw_calibration(path: str | os.PathLike[str], bins: Sequence[Bin], point: f
         axes.errorbar([b.mean for b in seen], chance, below_and_above, **dots, label="measured, 95% interval")
         axes.set(xlabel="evaluation in points", ylabel="chance of winning", ylim=(0, 1))
         axes.legend(loc="upper left")
-        picture = io.BytesIO()
-        figure.savefig(picture, format="png")
-    with writing(str(path), otherwise=BadInput):
-        write_atomically(path, picture.getvalue())
+    return figure

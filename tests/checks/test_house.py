@@ -95,7 +95,6 @@ DUPLICATES: set[str] = {
     "self_play",
     "settle",
     "side_names",
-    "spread",
     "state_bytes",
     "union",
     "unpack",

@@ -14,10 +14,10 @@ import jax
 import numpy as np
 import pytest
 
+from beamzero.arena.intervals import mean_spread
 from beamzero.cli import main
 from beamzero.errors import BadInput
 from beamzero.games import make_game
-from beamzero.plots.study import mean_spread
 from beamzero.runs.metrics import read_metrics
 from beamzero.training import pieces as module
 from beamzero.training import studies
