@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -287,6 +288,16 @@ class Game(abc.ABC):
     def legal_actions(self, state: State) -> list[int]:
         """The legal actions as Python numbers; none once the game is over."""
         return np.flatnonzero(_legal_now(self, state)).tolist()
+
+    @staticmethod
+    def write_moves(moves: Sequence[str]) -> str:
+        """Write the names of the moves of a game in one line, as players of it do: by default with spaces between."""
+        return " ".join(moves)
+
+    @staticmethod
+    def read_moves(line: str) -> list[str]:
+        """Read the names of moves from a line that `write_moves` or a player of the game wrote."""
+        return line.split()
 
     def write_position(self, state: State) -> str:
         """The position in the notation that players of the game use, FEN in chess; BadInput where there is none."""
