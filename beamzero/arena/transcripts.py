@@ -34,7 +34,7 @@ def read_transcripts(text: str, game: str | None = None) -> Iterator[GameRecord]
             spec = about.get("game") or game
             if spec is None:
                 raise BadInput("the file does not say which game it holds: give --game as well")
-            first, _, second = about.get("players", "").partition(" | ")
+            first, _, second = f" {about.get('players', '')} ".partition(" | ")  # either may be empty
             random = about.get("random", "0")
             yield GameRecord(
                 game=spec,

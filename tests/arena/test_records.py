@@ -97,6 +97,13 @@ def test_a_game_that_is_not_of_this_package_is_written_with_spaces_and_not_loade
     assert read_records(path) == [record]
 
 
+@pytest.mark.parametrize("players", [("", ""), ("one", ""), ("", "two"), ("a|b", "c")])
+def test_names_that_are_not_known_stay_empty_in_a_transcript(tmp_path, players):
+    path = tmp_path / "games.txt"
+    add_records(path, [GameRecord("tic_tac_toe", ("b2",), players)])
+    assert read_records(path)[0].players == players
+
+
 # --- PGN, by python-chess --------------------------------------------------------------------------------------------
 
 
