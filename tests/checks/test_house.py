@@ -265,6 +265,7 @@ OPENINGS: dict[str, int] = {
 BAD_OPENINGS = ("The same", "What", "Whether it")
 FAMILIES = {"Player", "Thinker"}  # abstract: to ask for one of these is fine, to ask for one of their kinds is not
 PLACES = ("nets", "players", "search", "solvers", "training", "algorithms")
+TYPE_VARIABLES = {"TypeVar", "TypeVarTuple", "ParamSpec"}
 TELLTALE = {"kind", "name", "algorithm"}
 
 
@@ -293,6 +294,8 @@ def public_names(path: str, tree: ast.Module) -> set[str]:
         match node:
             case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 found.add(name)
+            case ast.Assign(value=ast.Call(func=func)) if last_name(func) in TYPE_VARIABLES:
+                continue
             case ast.Assign(targets=targets):
                 found |= {inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
             case ast.AnnAssign(target=ast.Name(id=name)):
@@ -492,8 +495,12 @@ def parse(text: str) -> ast.Module:
 
 def test_a_name_with_two_homes_is_seen() -> None:
     modules = {
-        "beamzero/games/one.py": parse("from b import Gone\nclass Frame: ...\n__all__ = []\ndef _own(): ..."),
-        "beamzero/search/two.py": parse("Frame: TypeAlias = int\n__all__ = []\ndef _own(): ...\nLIMIT, x = 1, 2"),
+        "beamzero/games/one.py": parse(
+            "from b import Gone\nT = TypeVar('T')\nclass Frame: ...\n__all__ = []\ndef _own(): ..."
+        ),
+        "beamzero/search/two.py": parse(
+            "T = TypeVar('T')\nFrame: TypeAlias = int\n__all__ = []\ndef _own(): ...\nLIMIT, x = 1, 2"
+        ),
         "beamzero/cli/three.py": parse("def register(app):\n    app.command('x')(run)\ndef run(): ...\nLIMIT = 1"),
         "beamzero/cli/four.py": parse("def register(app):\n    app.command('y')(run)\ndef run(): ..."),
     }
