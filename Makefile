@@ -46,7 +46,7 @@ engines: setup ## get the engines and the browser that test-all talks to (Debian
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } >/dev/null || \
 	  { echo "could not install$$missing: install them and run make test-all again" >&2; exit 1; }
 
-check: setup ## lint, formatting, types, and tests of the source tree itself: layers, links, packaging
+check: setup ## lint, formatting, types, and tests of the source tree itself: layers, names, links, packaging
 	$(RUN_PYTHON) -m ruff check
 	$(RUN_PYTHON) -m ruff format --check
 	$(RUN_PYTHON) -m mypy

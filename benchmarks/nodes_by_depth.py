@@ -20,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import jax
 import numpy as np
 
-from beamzero.arena.plot import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, write_png
 from beamzero.cli.bench_search import middle_game
 from beamzero.compiler import keep_compiled_code
 from beamzero.games import Game, State, make_game
+from beamzero.plots.png import write_png
+from beamzero.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.drive import Snapshot, Timer, think
 from beamzero.search.features import feature_evaluator

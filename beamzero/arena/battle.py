@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
-from beamzero.arena.playing import Play, Progress, play_games
+from beamzero.arena.playing import Match, Play, Progress, play_games
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player
@@ -35,7 +35,7 @@ class Tally:
 
 @dataclasses.dataclass(frozen=True)
 class Battle:
-    """What came of a battle; scores are the first-named player's, a draw half."""
+    """The result of a battle; scores are the first-named player's, a draw half."""
 
     game: str
     agents: tuple[str, str]
@@ -126,9 +126,8 @@ def battle(
     first_side = jax.device_put(np.concatenate([starters, 1 - starters]))
     before, thrown = (np.concatenate([x, x]) for x in (openings.moves, openings.outcomes))
     most = game.max_plies if longest is None else max(0, longest - plies)
-    states, moves, outcomes, forfeits = play(
-        game, first, second, states, first_side, before, jax.random.fold_in(key, 1), most, progress
-    )
+    match = Match(game, first, second, states, first_side, before, jax.random.fold_in(key, 1), most)
+    states, moves, outcomes, forfeits = play(match, progress)
     over, scores = (np.asarray(x) for x in _results(game, states))
     cut = ~over & ~forfeits.any(axis=0)
     scores = np.where(cut, 0.0, scores) * (1 - 2 * np.asarray(first_side))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
-import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from beamzero.arena.intervals import Interval
-from beamzero.arena.plot import BLUE, GREY, new_figure
-from beamzero.errors import BadInput
-from beamzero.runs.files import write_atomically, writing
 
 EDGES = (-4.0, -2.0, -0.5, 0.5, 2.0, 4.0)
 """In points; between them lie positions about three points behind, one behind, even, one ahead and three ahead."""
@@ -77,28 +72,3 @@ def grows(bins: Sequence[Bin]) -> bool:
     """Whether every bin that has games was won more often than the one below it."""
     chances = [b.chance for b in bins if b.games]
     return len(chances) > 1 and all(low < high for low, high in itertools.pairwise(chances))
-
-
-def draw_calibration(path: str | os.PathLike[str], bins: Sequence[Bin], point: float, tempo: float, title: str) -> None:
-    """Write a PNG: the measured chance with its interval by evaluation, and what the evaluation promises.
-
-    A point adds `point` to the logarithm of the odds, and the right to move `tempo`. The file appears whole or not at
-    all.
-    """
-    seen = [b for b in bins if b.games]
-    if not seen:
-        raise BadInput("there is no position to draw")
-    with new_figure(title, (6.4, 4.8)) as figure:
-        axes = figure.subplots()
-        across = np.linspace(min(b.mean for b in seen) - 1, max(b.mean for b in seen) + 1, 200)
-        axes.plot(across, 1 / (1 + np.exp(-point * across - tempo)), color=GREY, linestyle="--", label="fitted")
-        chance = np.array([b.chance for b in seen])
-        below_and_above = np.abs(np.array([b.interval for b in seen]).T - chance[None])
-        dots: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "none", "capsize": 3}
-        axes.errorbar([b.mean for b in seen], chance, below_and_above, **dots, label="measured, 95% interval")
-        axes.set(xlabel="evaluation in points", ylabel="chance of winning", ylim=(0, 1))
-        axes.legend(loc="upper left")
-        picture = io.BytesIO()
-        figure.savefig(picture, format="png")
-    with writing(str(path), otherwise=BadInput):
-        write_atomically(path, picture.getvalue())

@@ -8,6 +8,7 @@ opening, so they are not independent; the opening pairs are.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from beamzero.errors import BadInput
 
@@ -72,3 +73,11 @@ def resample(
 def _low_end(means: np.ndarray, seed: int, resamples: int) -> float:
     resampled = resample(means, -1.0, np.random.default_rng(seed), resamples)
     return float(min(np.quantile(resampled, TAIL), means.mean()))
+
+
+def mean_spread(numbers: np.ndarray) -> np.ndarray:
+    """Half the width of the 95% interval of the mean over the first axis, by Student's t; 0 for a single one."""
+    number = len(numbers)
+    if number < 2:
+        return np.zeros(numbers.shape[1:])
+    return stdtrit(number - 1, 1 - TAIL) * numbers.std(axis=0, ddof=1) / np.sqrt(number)

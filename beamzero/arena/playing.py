@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -35,72 +36,56 @@ class Finished(NamedTuple):
     forfeits: np.ndarray  # bool [2, B] whether either player gave the game up
 
 
-class Play(Protocol):
-    """A way to play the games of a battle: `play_games`, or another with the same law."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Match:
+    """B games of two players that go on from given positions."""
 
-    def __call__(
-        self,
-        game: Game,
-        first: Player,
-        second: Player,
-        states: State,
-        first_side: Array,
-        before: np.ndarray,
-        key: Array,
-        most: int,
-        progress: Progress | None,
-    ) -> Finished: ...
+    game: Game
+    first: Player
+    second: Player
+    states: State  # [B, ...] where the games go on
+    first_side: Array  # int32 [B] the side of the first player
+    before: np.ndarray  # int32 [B, T] the moves that led there
+    key: Array
+    most: int  # plies at most: a game that is longer is cut
 
-
-def play_games(
-    game: Game,
-    first: Player,
-    second: Player,
-    states: State,
-    first_side: Array,
-    before: np.ndarray,
-    key: Array,
-    most: int,
-    progress: Progress | None,
-) -> Finished:
-    """Play on from `states` [B, ...] until all games are over, or `most` plies longer.
-
-    `first_side`, int32 [B], is the side of the `first` player; `before`, int32 [B, T], are the moves that led there.
-    """
-    if can_play_as_one(first, second):
-        return play_as_one(game, first, second, states, first_side, key, most, progress)
-    return play_by_turns(game, first, second, states, first_side, before, key, most, progress)
+    @property
+    def total(self) -> int:
+        """Count the games, B."""
+        return self.first_side.shape[0]
 
 
-def play_by_turns(
-    game: Game,
-    first: Player,
-    second: Player,
-    states: State,
-    first_side: Array,
-    before: np.ndarray,
-    key: Array,
-    most: int,
-    progress: Progress | None,
-) -> Finished:
-    """The same for any players: each is asked for its moves, ply after ply."""
-    total = first_side.shape[0]
+Play = Callable[[Match, Progress | None], Finished]
+"""A way to play the games of a match: `play_games`, or another with the same law."""
+
+
+def play_games(match: Match, progress: Progress | None) -> Finished:
+    """Play on until all games are over or cut."""
+    if can_play_as_one(match.first, match.second):
+        return play_as_one(match, progress)
+    return play_by_turns(match, progress)
+
+
+def play_by_turns(match: Match, progress: Progress | None) -> Finished:
+    """Play on until all games are over or cut, by any players: each is asked for its moves, ply after ply."""
+    game, states, first_side, before = match.game, match.states, match.first_side, match.before
+    total = match.total
     made: list[Array] = []
     thrown: list[Array] = []
     forfeits = jax.device_put(np.zeros((2, total), bool))
-    for ply in range(most):
+    for ply in range(match.most):
         turns, finished = _whose_turn(game, states, first_side, forfeits)
         if progress is not None:
             progress(int(finished), total)
         if int(finished) == total:
             break
-        now = jax.random.fold_in(key, ply)
+        now = jax.random.fold_in(match.key, ply)
         moves = [
             player.choose_after(states, turn, seat_key, np.concatenate([before, _moves_made(made, total)], axis=1))
             if player.follows_moves
             else player.choose(states, turn, seat_key)
             for player, turn, seat_key in zip(
-                (first, second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
+                (match.first, match.second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
             )
         ]
         states, action, outcome, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
@@ -114,26 +99,19 @@ def can_play_as_one(first: Player, second: Player) -> bool:
     return searches_at_once() == 1 and first.program is not None and second.program is not None
 
 
-def play_as_one(
-    game: Game,
-    first: Player,
-    second: Player,
-    states: State,
-    first_side: Array,
-    key: Array,
-    most: int,
-    progress: Progress | None,
-) -> Finished:
-    """The same, by a program that needs no host for many plies: on a GPU that takes longer than the nets."""
-    one, other = first.program, second.program
+def play_as_one(match: Match, progress: Progress | None) -> Finished:
+    """Play on until all games are over or cut, by a program that needs no host for many plies.
+
+    On a GPU the host takes longer than the nets.
+    """
+    one, other, most, total = match.first.program, match.second.program, match.most, match.total
     assert one is not None and other is not None
     searches, evaluators = (one.search, other.search), (one.evaluator, other.evaluator)
-    total = first_side.shape[0]
     nothing = jnp.full((most, total), NOTHING, jnp.int32)
-    at = _InPlay(states, jnp.int32(0), nothing, nothing, jnp.zeros((2, total), jnp.bool_), jnp.int32(0))
+    at = _InPlay(match.states, jnp.int32(0), nothing, nothing, jnp.zeros((2, total), jnp.bool_), jnp.int32(0))
     for ply in range(0, most, _PLIES_AT_ONCE):
         until = jnp.int32(min(ply + _PLIES_AT_ONCE, most))
-        at = _some_plies(game, searches, evaluators, at, first_side, key, until)
+        at = _some_plies(match.game, searches, evaluators, at, match.first_side, match.key, until)
         if progress is not None:
             progress(int(at.finished), total)
         if int(at.finished) == total:

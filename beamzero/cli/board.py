@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard, cast
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -15,10 +14,10 @@ from beamzero.cli.points import SIGNS, draw_points
 from beamzero.cli.sowing import draw_sowing
 from beamzero.games import Game, State
 from beamzero.games.grid import LETTERS, STONES
+from beamzero.games.views import GridView, PointsView, SowingView, View
 
 SIDES = ("first", "second")
 
-View = Mapping[str, Any]
 Square = tuple[int, int]
 """Row and column, from 0 at the bottom left."""
 
@@ -37,13 +36,13 @@ def draw_board(game: Game, state: State, before: State | None, seat: int, colour
     earlier = None if before is None else game.view(before, seat)
     turned = bool(view.get("turn")) and seat == 1
     if view["kind"] == "sowing":
-        drawn = draw_sowing(view, earlier, side_names(view), turned, colour)
+        drawn = draw_sowing(view, cast("SowingView | None", earlier), side_names(view), turned, colour)
     elif view["kind"] == "points":
-        drawn = draw_points(view, earlier, side_names(view), turned, colour)
+        drawn = draw_points(view, cast("PointsView | None", earlier), side_names(view), turned, colour)
     elif is_table(view):
         drawn = draw_table(view, colour)
     elif _is_grid(view):
-        drawn = _draw_grid(view, changed_squares(earlier, view) if earlier else set(), turned, colour)
+        drawn = _draw_grid(view, changed_squares(cast(GridView, earlier), view) if earlier else set(), turned, colour)
     else:
         return Text(game.show(state, seat))
     return drawn.append(f"\n {view['note']}") if view.get("note") else drawn
@@ -102,14 +101,14 @@ class Face(NamedTuple):
     """Without."""
 
 
-def _is_grid(view: View) -> bool:
+def _is_grid(view: View) -> TypeGuard[GridView]:
     """Whether it is a grid that can be drawn here, of stones or of pieces."""
     if view["kind"] != "grid" or view["columns"] > len(LETTERS):
         return False
     return {cell for row in view["cells"] for cell in row} <= _faces(view).keys()
 
 
-def _faces(view: View) -> dict[Any, Face]:
+def _faces(view: GridView) -> dict[Any, Face]:
     """How each kind of cell is drawn."""
     if "pieces" not in view:
         discs = (_DISC, _DISC) if "sides" in view else STONES[1:]
@@ -125,7 +124,7 @@ def _faces(view: View) -> dict[Any, Face]:
     return {"": Face(None, " " if view.get("checkered") else STONES[0], STONES[0]), **faces}
 
 
-def changed_squares(before: View, after: View) -> set[Square]:
+def changed_squares(before: GridView, after: GridView) -> set[Square]:
     """The squares of the last move: where a stone was put, or all that changed where stones or pieces move."""
     pairs = {
         (r, c): (was, now)
@@ -139,7 +138,7 @@ def changed_squares(before: View, after: View) -> set[Square]:
     return set(put) if put and not moved else set(pairs)
 
 
-def _draw_grid(view: View, marked: set[Square], turned: bool, colour: bool) -> Text:
+def _draw_grid(view: GridView, marked: set[Square], turned: bool, colour: bool) -> Text:
     rows, columns = range(view["rows"]), range(view["columns"])
     from_top = rows if turned != bool(view.get("top_first")) else rows[::-1]
     from_left = columns[::-1] if turned else columns
@@ -168,7 +167,7 @@ def _draw_grid(view: View, marked: set[Square], turned: bool, colour: bool) -> T
 class _Paint:
     """How the squares of one view are drawn, all of them equally wide."""
 
-    def __init__(self, view: View, colour: bool) -> None:
+    def __init__(self, view: GridView, colour: bool) -> None:
         self.view, self.colour, self.look, self.faces = view, colour, look_of(view), _faces(view)
         self.checkered, slanted = bool(view.get("checkered")), bool(view.get("slanted"))
         self.name_width = max((len(name) for row in view.get("names", []) for name in row), default=0)

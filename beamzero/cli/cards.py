@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from rich.text import Text
 
 from beamzero.games.bridge_text import COMPASS, SUITS, suit_text
-
-View = Mapping[str, Any]
+from beamzero.games.views import CardsView, View
 
 _SYMBOLS = dict(zip(SUITS, "♠♥♦♣"))
 _RED = "HD"
 _COLUMN = 22
 
 
-def is_table(view: View) -> bool:
+def is_table(view: View) -> TypeGuard[CardsView]:
     """Whether it is a table of four hands, which can be drawn here."""
+    if view["kind"] != "cards":
+        return False
     hands = view.get("hands")
-    return view["kind"] == "cards" and isinstance(hands, dict) and set(hands) == set(COMPASS)
+    return isinstance(hands, dict) and set(hands) == set(COMPASS)
 
 
-def draw_table(view: View, colour: bool) -> Text:
+def draw_table(view: CardsView, colour: bool) -> Text:
     """N above, E on the right, S below and W on the left; a hand that is hidden says how many cards it has."""
     paint = _Paint(view, colour)
     north, east, south, west = (paint.hand(point) for point in COMPASS)
@@ -37,7 +38,7 @@ def draw_table(view: View, colour: bool) -> Text:
 
 
 class _Paint:
-    def __init__(self, view: View, colour: bool) -> None:
+    def __init__(self, view: CardsView, colour: bool) -> None:
         self.view, self.colour = view, colour
 
     def suit(self, suit: str) -> Text:

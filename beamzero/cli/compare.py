@@ -11,13 +11,14 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from beamzero.arena.plot_comparison import draw_comparison
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, tell, workers_of
 from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.jobs import ClusterJobs
 from beamzero.games import make_game
+from beamzero.plots.comparison import draw_comparison
+from beamzero.plots.png import write_png
 from beamzero.runs.files import writing
 from beamzero.training.compare import Comparison, Finished, Point, compare
 from beamzero.training.config import find_recipe
@@ -93,7 +94,7 @@ def compare_command(
         for name, runs in finished.points.items()
     }
     with writing(str(picture)):
-        draw_comparison(picture, curves, budget, f"{rules.spec}: {' against '.join(names)}")
+        write_png(draw_comparison(curves, budget, f"{rules.spec}: {' against '.join(names)}"), picture)
     if json:
         return print_json(_as_json(comparison, finished, folder))
     _show(comparison, finished)

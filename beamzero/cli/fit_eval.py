@@ -19,13 +19,15 @@ from rich.table import Table
 from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
-from beamzero.arena.calibration import Bin, bin_of, calibrate, draw_calibration, grows
-from beamzero.arena.plot import check_picture_path
+from beamzero.arena.calibration import Bin, bin_of, calibrate, grows
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.cli.measure import battle_json, show_battle
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
+from beamzero.plots.calibration import draw_calibration
+from beamzero.plots.png import check_picture_path, write_png
+from beamzero.runs.files import writing
 from beamzero.runs.weightsfile import Weights, check_weights_path, replace_weights, save_weights
 from beamzero.spec import quote
 from beamzero.training.evaluation import Learned, Plan, Report, Round, learn_weights
@@ -99,7 +101,10 @@ def fit_eval_command(
     points = learned.played.features @ (np.array(weights.values) / weights.point)
     bins = calibrate(points, learned.played.result, learned.played.game)
     if plot is not None:
-        draw_calibration(plot, bins, weights.point, weights.tempo, f"{rules.spec}: chance of winning by evaluation")
+        title = f"{rules.spec}: chance of winning by evaluation"
+        figure = draw_calibration(bins, weights.point, weights.tempo, title)
+        with writing(str(plot), otherwise=BadInput):
+            write_png(figure, plot)
     result = _Result(rules, path, plan, learned, weights, bins, played, time.monotonic() - began)
     if json:
         return print_json(_as_json(result))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+
+from beamzero.games.views import View
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,7 @@ LOOKS = {
 }
 
 
-def look_of(view: Mapping[str, Any]) -> Look:
+def look_of(view: View) -> Look:
     """What the board of a view is made of, with its sides in the colours they are named after."""
     natural = "blue" if view["kind"] == "grid" and not view.get("checkered") else "wood"
     look = LOOKS.get(view.get("look", natural), LOOKS[natural])

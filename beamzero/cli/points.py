@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.text import Text
 
 from beamzero.cli.looks import look_of
-
-View = Mapping[str, Any]
+from beamzero.games.views import PointsView
 
 SIGNS = "OX"
 """The checkers of the two sides where there are no colours."""
@@ -20,7 +16,9 @@ _UPPER = (tuple(range(13, 19)), tuple(range(19, 25)))
 _LOWER = (tuple(range(12, 6, -1)), tuple(range(6, 0, -1)))
 
 
-def draw_points(view: View, before: View | None, names: tuple[str, str], turned: bool, colour: bool) -> Text:
+def draw_points(
+    view: PointsView, before: PointsView | None, names: tuple[str, str], turned: bool, colour: bool
+) -> Text:
     """The board as the first side sees it, its own home at the lower right; `turned`, as the second does.
 
     Points have the numbers by which the one who looks calls them. Those whose checkers changed since `before` are
@@ -48,12 +46,14 @@ def draw_points(view: View, before: View | None, names: tuple[str, str], turned:
 class _Paint:
     """One view as `own` sees it: point p is the other side's 25 - p. A cell is four characters wide."""
 
-    def __init__(self, view: View, before: View, names: tuple[str, str], turned: bool, colour: bool) -> None:
+    def __init__(
+        self, view: PointsView, before: PointsView, names: tuple[str, str], turned: bool, colour: bool
+    ) -> None:
         self.view, self.names, self.colour, self.look = view, names, colour, look_of(view)
         self.own, self.other = (1, 0) if turned else (0, 1)
         self.marked = {p for p in range(1, 25) if self.stack(view, p) != self.stack(before, p)}
 
-    def stack(self, view: View, point: int) -> tuple[int, int]:
+    def stack(self, view: PointsView, point: int) -> tuple[int, int]:
         """How many checkers stand there, and whose."""
         own = view["checkers"][self.own][point - 1]
         return (own, self.own) if own else (view["checkers"][self.other][24 - point], self.other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -13,8 +13,6 @@ from rich.text import Text
 
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import score_interval
-from beamzero.arena.plot import check_picture_path
-from beamzero.arena.plot_ratings import draw_curves, draw_ratings
 from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
@@ -28,7 +26,12 @@ from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
+from beamzero.plots.png import check_picture_path, write_png
+from beamzero.plots.ratings import draw_curves, draw_ratings
 from beamzero.runs.files import writing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STORE = Path("runs/results.db")
 ANCHOR = "random"
@@ -116,7 +119,7 @@ def rate_command(
     ratings = sorted(tournament.ratings(), key=_strength)
     if plot is not None:
         with writing(str(plot)):
-            _draw(plot, ratings, runs, f"{rules.spec}: Elo with 95% intervals")
+            write_png(_draw(ratings, runs, f"{rules.spec}: Elo with 95% intervals"), plot)
     _tell_troubles(players)
     if json:
         return print_json({"game": rules.spec, "games": games, "ratings": [_as_json(r) for r in ratings]})
@@ -138,16 +141,16 @@ def _tell_troubles(players: Iterable[Player]) -> None:
             err.print(trouble, style="red", markup=False, soft_wrap=True)
 
 
-def _draw(plot: Path, ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> None:
-    """Curves where all checkpoints of a run were rated, else the ladder."""
+def _draw(ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> Figure:
+    """Draw curves where all checkpoints of a run were rated, else the ladder."""
     by_name = {rating.agent: rating for rating in ratings}
     curves = {
         agent: {step: by_name[name] for step, name in steps.items()} for agent, steps in runs.items() if len(steps) > 1
     }
     if not curves:
-        return draw_ratings(plot, ratings, title)
+        return draw_ratings(ratings, title)
     of_a_run = {rating.agent for curve in curves.values() for rating in curve.values()}
-    return draw_curves(plot, curves, [rating for rating in ratings if rating.agent not in of_a_run], title)
+    return draw_curves(curves, [rating for rating in ratings if rating.agent not in of_a_run], title)
 
 
 def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, float] | None, agents: list[str]) -> None:

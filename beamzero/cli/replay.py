@@ -10,8 +10,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.arena.plot import check_picture_path
-from beamzero.arena.plot_game import draw_review
 from beamzero.arena.recordfiles import FORMATS, read_records
 from beamzero.arena.records import Followed, GameRecord, follow, result_text
 from beamzero.arena.review import Review, Reviewed, review
@@ -22,6 +20,8 @@ from beamzero.cli.values import draw_bar, draw_move
 from beamzero.errors import BadInput
 from beamzero.games import OPEN, make_game
 from beamzero.players import make_player
+from beamzero.plots.png import check_picture_path, write_png
+from beamzero.plots.review import draw_review
 from beamzero.runs.files import writing
 
 _STEPS = "Enter goes on, b back, a number there, q leaves"
@@ -62,7 +62,7 @@ def replay_command(
     if plot is not None and seen is not None and agent is not None:
         names = (followed.record.players[0] or "the first side", followed.record.players[1] or "the second side")
         with writing(str(plot)):
-            draw_review(plot, seen, f"{followed.game.spec}: {names[0]} v {names[1]}", agent, names)
+            write_png(draw_review(seen, f"{followed.game.spec}: {names[0]} v {names[1]}", agent, names), plot)
     if json:
         return print_json(_as_json(followed, seen))
     if step:

@@ -12,9 +12,11 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from beamzero.arena.plot_study import Curves, draw_study, mean_spread
+from beamzero.arena.intervals import mean_spread
 from beamzero.cli.cluster import Cluster, WorkerGpus, lasting, training_on
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
+from beamzero.plots.png import write_png
+from beamzero.plots.study import Curves, draw_study
 from beamzero.runs.files import write_atomically, writing
 from beamzero.training.config import find_recipe
 from beamzero.training.pieces import PieceResult, anchor_elos
@@ -76,7 +78,7 @@ def reproduce_command(
     picture = folder / "figure.png"
     panels = list(_panels(study, finished))
     with writing(str(picture)):
-        draw_study(picture, panels, f"{study.name}: {study.about}")
+        write_png(draw_study(panels, f"{study.name}: {study.about}"), picture)
     _write_csv(folder / "points.csv", finished)
     if json:
         return print_json(_as_json(study, finished, folder))

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from beamzero.arena.plot import check_picture_path
-from beamzero.arena.plot_scores import draw_scores
 from beamzero.arena.score import Scored, Share, rows_at_once, score
 from beamzero.arena.truth import Truth, load_truth
 from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.player import check_player
+from beamzero.plots.png import check_picture_path, write_png
+from beamzero.plots.scores import draw_scores
 from beamzero.runs.files import writing
 
 
@@ -55,7 +55,8 @@ def score_command(
             err.print(trouble, style="red", markup=False, soft_wrap=True)
     if plot is not None:
         with writing(str(plot)):
-            draw_scores(plot, scores, f"{rules.spec}: errors in solved positions, with 95% intervals")
+            title = f"{rules.spec}: errors in solved positions, with 95% intervals"
+            write_png(draw_scores(scores, title), plot)
     if json:
         return print_json(_as_json(rules.spec, scores))
     _show(truth, scores)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.text import Text
 
 from beamzero.cli.looks import look_of
+from beamzero.games.views import SowingView
 
-View = Mapping[str, Any]
 
-
-def draw_sowing(view: View, before: View | None, names: tuple[str, str], turned: bool, colour: bool) -> Text:
+def draw_sowing(
+    view: SowingView, before: SowingView | None, names: tuple[str, str], turned: bool, colour: bool
+) -> Text:
     """The first side's houses below, the second's above, running the other way; `turned`, the other way round.
 
     Each side's store is on its right. What lost stones since `before` is marked, what gained some has a +, and a house
@@ -43,7 +43,7 @@ def draw_sowing(view: View, before: View | None, names: tuple[str, str], turned:
 class _Paint:
     """How the counts of one view are drawn, all of them equally wide."""
 
-    def __init__(self, view: View, before: View, colour: bool) -> None:
+    def __init__(self, view: SowingView, before: SowingView, colour: bool) -> None:
         self.view, self.before, self.colour, self.look = view, before, colour, look_of(view)
         counts = [*view["houses"][0], *view["houses"][1], *view["stores"]]
         self.width = max(2, *(len(str(count)) for count in counts)) + 2

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
-from beamzero.arena.playing import Finished, Progress, play_games
+from beamzero.arena.playing import Finished, Match, Progress, play_games
 from beamzero.cluster.pool import Pool
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
@@ -35,28 +34,18 @@ class ClusterPlay:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
-    def __call__(
-        self,
-        game: Game,
-        first: Player,
-        second: Player,
-        states: State,
-        first_side: Array,
-        before: np.ndarray,
-        key: Array,
-        most: int,
-        progress: Progress | None,
-    ) -> Finished:
-        total = first_side.shape[0]
+    def __call__(self, match: Match, progress: Progress | None) -> Finished:
+        total = match.total
         rows = -(-total // (2 * self.pool.wanted))
-        whole = jax.device_get((states, first_side)), before
+        whole = jax.device_get((match.states, match.first_side)), match.before
         parts = []
         for number, begin in enumerate(range(0, total, rows)):
             # All parts have the same shape; what fills up the last one is played and forgotten.
             places = np.minimum(np.arange(begin, begin + rows), total - 1)
             (some, sides), moves = jax.tree.map(lambda x, places=places: x[places], whole)
-            parts.append(Part(some, sides, moves, np.asarray(jax.random.key_data(jax.random.fold_in(key, number)))))
-        function = functools.partial(play_part, game.spec, first.name, second.name, most)
+            key = jax.random.fold_in(match.key, number)
+            parts.append(Part(some, sides, moves, np.asarray(jax.random.key_data(key))))
+        function = functools.partial(play_part, match.game.spec, match.first.name, match.second.name, match.most)
         found: list[Finished] = []
         for done in self.pool.do(function, None, parts):
             found.append(done)
@@ -76,14 +65,13 @@ def _pad(moves: np.ndarray, length: int) -> np.ndarray:
 
 
 def play_part(game: str, first: str, second: str, most: int, shared: None, part: Part) -> Finished:
-    """What comes of a part, as plain arrays."""
+    """Play a part. Returns plain arrays."""
     rules, one = _player(game, first)
     other = _player(game, second)[1]
     key = jax.random.wrap_key_data(jnp.asarray(part.key))
     states = jax.tree.map(jnp.asarray, part.states)
-    return jax.device_get(
-        play_games(rules, one, other, states, jnp.asarray(part.first_side), part.before, key, most, None)
-    )
+    match = Match(rules, one, other, states, jnp.asarray(part.first_side), part.before, key, most)
+    return jax.device_get(play_games(match, None))
 
 
 @functools.lru_cache(maxsize=16)

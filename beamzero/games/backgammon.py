@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from beamzero.games.game import CHANCE, Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
 from beamzero.games.sowing import pack_bytes
+from beamzero.games.views import PointsView
 
 OFF, BAR, CHECKERS = 0, 25, 15
 """Places in a side's row of checkers, and how many each side has."""
@@ -219,7 +220,7 @@ class Backgammon(Game):
     def show(self, state: BackgammonState, seat: int = 0) -> str:
         return backgammon_text.draw(state, seat, over=bool(self.over(state)))
 
-    def view(self, state: BackgammonState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: BackgammonState, seat: int = 0) -> PointsView:
         return backgammon_text.view(state)
 
     def action_name(self, state: BackgammonState, action: int) -> str:

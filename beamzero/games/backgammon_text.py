@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from beamzero.errors import BadInput
+from beamzero.games.views import PointsView
 
 SIDES = ("White", "Black")
 _SIGNS = "OX"
@@ -39,8 +40,8 @@ def place_of(side: int, place: int) -> list[int]:
     return [0, place if side == 0 else 25 - place]
 
 
-def view(state: Any) -> dict[str, Any]:
-    """See `Game.view`: the kind is ``points``."""
+def view(state: Any) -> PointsView:
+    """The board as JSON-able data."""
     first, second = rows_of(state)
     return {
         "kind": "points", "checkers": [first[1:25], second[1:25]], "bar": [first[25], second[25]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ from beamzero.games.game import OPEN, Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
 from beamzero.games.sowing import pack_bytes
+from beamzero.games.views import CardsView
 
 DECLARER, LEADER, DUMMY = 0, 1, 2
 """Seats, counted clockwise from the declarer; those with an even number are on the declarer's side."""
@@ -236,7 +237,7 @@ class Bridge(Game):
                 below.append(f"{name}: " + ", ".join(f"{point} {card}" for point, card in cards))
         return bridge_text.draw_table(hands, below)
 
-    def view(self, state: BridgeState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: BridgeState, seat: int = 0) -> CardsView:
         seen = jax.device_get(state if seat == OPEN else _as_seen(state, seat))
         points = [self.direction(other) for other in range(4)]
         left = 13 - int(seen.plies) // 4 - (seen.trick != NONE)

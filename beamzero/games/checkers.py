@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +15,7 @@ from beamzero.games.draughts import LAST_ROWS, NONE, able, jumps, neighbours, un
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 _SIDES = ("Black", "White")
 _PIECES = {"b": ("⛂", 0), "B": ("⛃", 0), "w": ("⛀", 1), "W": ("⛁", 1)}
@@ -210,7 +211,7 @@ class Checkers(Game):
         jumper = int(state.jumper).bit_length()
         return [f"{jumper} must jump on"] if jumper else []
 
-    def view(self, state: CheckersState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: CheckersState, seat: int = 0) -> GridView:
         pieces = self._pieces(state)
         return grid.view(
             [[pieces.get(n, "") for n in row] for row in draughts.NUMBERS.tolist()],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.open_lines import OpenLines, Words
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 
 class ConnectFourState(NamedTuple):
@@ -187,11 +189,22 @@ class ConnectFour(Game):
     def show(self, state: ConnectFourState, seat: int = 0) -> str:
         return grid.draw(self._cells(state))
 
-    def view(self, state: ConnectFourState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: ConnectFourState, seat: int = 0) -> GridView:
         return grid.view(self._cells(state), gravity=True)
 
     def action_name(self, state: ConnectFourState, action: int) -> str:
         return grid.LETTERS[action]
+
+    @staticmethod
+    def write_moves(moves: Sequence[str]) -> str:
+        """Write the columns side by side."""
+        return "".join(moves)
+
+    @staticmethod
+    def read_moves(line: str) -> list[str]:
+        """Read columns that stand side by side, as letters or as numbers from 1 on."""
+        marks = "".join(line.split())
+        return [grid.LETTERS[int(mark) - 1] if mark in "123456789" else mark for mark in marks]
 
     def places(self, state: ConnectFourState, action: int) -> list[Place]:
         return [[sum(int(side[action]).bit_count() for side in np.asarray(state.stones)), action]]

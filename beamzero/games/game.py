@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -15,6 +16,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games.hashing import hash_words, words_of
 from beamzero.games.places import Place, seen_places
+from beamzero.games.views import View
 from beamzero.spec import quote
 
 State = Any
@@ -287,6 +289,16 @@ class Game(abc.ABC):
         """The legal actions as Python numbers; none once the game is over."""
         return np.flatnonzero(_legal_now(self, state)).tolist()
 
+    @staticmethod
+    def write_moves(moves: Sequence[str]) -> str:
+        """Write the names of the moves of a game in one line, as players of it do: by default with spaces between."""
+        return " ".join(moves)
+
+    @staticmethod
+    def read_moves(line: str) -> list[str]:
+        """Read the names of moves from a line that `write_moves` or a player of the game wrote."""
+        return line.split()
+
     def write_position(self, state: State) -> str:
         """The position in the notation that players of the game use, FEN in chess; BadInput where there is none."""
         raise BadInput(f"{self.name} has no notation for positions")
@@ -304,36 +316,8 @@ class Game(abc.ABC):
         score = float(self.score(state))
         return "draw" if score == 0 else f"{'first' if score > 0 else 'second'} player wins"
 
-    def view(self, state: State, seat: int = 0) -> dict[str, Any]:
-        """The position as `seat` may see it (all of it for OPEN), as JSON-able data; `kind` says how to read the rest.
-
-        - ``grid``: `rows`, `columns`, and `cells`, a list of rows, the bottom one first. Stones are 0 for none, 1 for
-          the first side's, 2 for the second's. Pieces of several kinds are texts, "" for none, and `pieces` says of
-          each text its `glyph` and the `side` that owns it. `checkered` squares alternate, the bottom left one dark.
-          `look` is what the board is made of: "blue", "felt" or "wood". Rows are numbered, columns have letters; where
-          players do otherwise, `letters` are those of the columns, `names` a text for each square, laid out as `cells`,
-          and `top_first` says that the first row is at the top. The rows of a `slanted` board stand half a square to
-          the right of those below them. `gravity` is true where stones fall to the lowest free square.
-        - ``sowing``: `houses`, two lists of counts, each side's from its own left; `stores`, two counts; `marked`, a
-          list of [side, house] to point out.
-        - ``points``: `checkers`, two lists of counts on the points 1 to 24, each side's as it counts; `bar` and `off`,
-          two counts each; `dice`, those that are still to be played; `side`, whose they are. A place is [0, point] as
-          the first side counts, [1, side] for that side's bar and [2, side] for what it has borne off.
-        - ``cards``: hands round a table, called N, E, S and W clockwise, and only what the seat may know of them.
-          `hands` says of each its cards, a list such as ["SA", "H7"], or how many it has where they are hidden; `voids`
-          the suits that it is known to be out of. `seat` is who looks (None for OPEN), `to_play` whose turn it is (None
-          at the end), `dummy`, `declarer` and `defenders` who they are. `trick` and `last_trick` are lists of [hand,
-          card] in the order played; `won` are the tricks of the declarer's side and of the defenders; `contract` is a
-          text such as "3NT". A place is [suit, rank], from 0, the suits in the order S, H, D, C and the deuce first.
-        - ``poker``: `cards`, the two sides' cards such as "K", and `public`, those for both, None where they lie face
-          down; `paid`, the chips that each side has put in; `said`, for each round that has begun, its actions, the
-          first side's first. Its moves have no places.
-        - ``text``: `text`, as `show` gives it.
-
-        Any kind may add `sides`, what players call the two, such as ["White", "Black"], which are then drawn in these
-        colours; `turn`, true where players sit opposite each other, so that the second side sees the board turned round
-        (the view itself is never turned); and `note`, a line to stand below the board.
-        """
+    def view(self, state: State, seat: int = 0) -> View:
+        """Picture the position as `seat` may see it, all of it for OPEN, as JSON-able data; `View` lists the kinds."""
         return {"kind": "text", "text": self.show(state, seat)}
 
     def places(self, state: State, action: int) -> list[Place]:

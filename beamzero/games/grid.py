@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Unpack
+
+from beamzero.games.views import GridOptions, GridView
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 STONES = ("·", "X", "O")
@@ -28,6 +30,6 @@ def draw(cells: Sequence[Sequence[int | str]], turned: bool = False) -> str:
     return "\n".join([*lines, line("", (LETTERS[column] for column in from_left))])
 
 
-def view(cells: Sequence[Sequence[int | str]], **more: Any) -> dict[str, Any]:
-    """The JSON of a grid: kind, size and cells, bottom row first; `more` as `Game.view` lists it."""
+def view(cells: Sequence[Sequence[int | str]], **more: Unpack[GridOptions]) -> GridView:
+    """The JSON of a grid: kind, size and cells, bottom row first."""
     return {"kind": "grid", "rows": len(cells), "columns": len(cells[0]), "cells": [list(row) for row in cells], **more}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
+from beamzero.games.views import SowingView
 
 # The ring of pits as the mover sows into it, here of six houses a side. The other side's store, 13, is passed over.
 #         12  11  10   9   8   7
@@ -218,7 +219,7 @@ class Kalah(Game):
     def show(self, state: KalahState, seat: int = 0) -> str:
         return sowing.draw(*self._rows(state), seat)
 
-    def view(self, state: KalahState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: KalahState, seat: int = 0) -> SowingView:
         return sowing.view(*self._rows(state))
 
     def action_name(self, state: KalahState, action: int) -> str:

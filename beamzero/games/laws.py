@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -21,6 +21,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games.game import CHANCE, Game, State, keep_if
 from beamzero.games.shapes import one_line, wrong_sizes, wrong_types
+from beamzero.games.views import View
 
 MOST_PLIES = 20_000
 """Longer games are not followed to their end."""
@@ -250,7 +251,7 @@ def _choice(game: Game, state: State) -> Iterator[tuple[str, str]]:
             yield "places", f"places gives {places!r} for {name!r}, but must give at most two places of the board"
 
 
-def _is_on(view: Mapping[str, Any], place: Any) -> bool:
+def _is_on(view: View, place: Any) -> bool:
     """Whether `place` is one of the places on the board that a view draws."""
     if not (isinstance(place, list) and len(place) == 2 and all(type(number) is int for number in place)):
         return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -17,8 +19,11 @@ from beamzero.games.bits import Bits, bit, constant, only_if
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 _SIDES = ("Black", "White")
+_PASS = "pass"
+_SQUARE = re.compile(r"[a-z]\d+", re.IGNORECASE)
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
 """Rows down, columns to the right."""
 
@@ -238,14 +243,25 @@ class Othello(Game):
         numbers = [sum(row.count(stone) for row in cells) for stone in (1, 2)]
         return ", ".join(f"{name} ({grid.STONES[i + 1]}) {numbers[i]}" for i, name in enumerate(_SIDES))
 
-    def view(self, state: OthelloState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: OthelloState, seat: int = 0) -> GridView:
         cells = self._cells(state)
         return grid.view(cells, top_first=True, look="felt", sides=list(_SIDES), note=self._discs(cells))
 
     def action_name(self, state: OthelloState, action: int) -> str:
         if action == self.size**2:
-            return "pass"
+            return _PASS
         return f"{grid.LETTERS[action % self.size]}{action // self.size + 1}"
+
+    @staticmethod
+    def write_moves(moves: Sequence[str]) -> str:
+        """Write the squares side by side, without passes, since those are never a choice."""
+        return "".join(move for move in moves if move != _PASS)
+
+    @staticmethod
+    def read_moves(line: str) -> list[str]:
+        """Read squares, side by side or with spaces between."""
+        squares = _SQUARE.findall(line)
+        return squares if "".join(squares) == line else line.split()
 
     def places(self, state: OthelloState, action: int) -> list[Place]:
         return [] if action == self.size**2 else [list(divmod(action, self.size))]

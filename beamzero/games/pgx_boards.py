@@ -9,12 +9,12 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from typing import Any
 
 import numpy as np
 
 from beamzero.games import grid
 from beamzero.games.game import State
+from beamzero.games.views import GridView, PieceView, View
 
 GO_LETTERS = "ABCDEFGHJKLMNOPQRST"
 
@@ -33,7 +33,7 @@ class Board(abc.ABC):
     def show(self, state: State) -> str:
         """The board as lines of text."""
 
-    def view(self, state: State) -> dict[str, Any]:
+    def view(self, state: State) -> View:
         return {"kind": "text", "text": self.show(state)}
 
     def reason(self, state: State) -> str:
@@ -74,7 +74,7 @@ class Stones(Board):
     def show(self, state: State) -> str:
         return grid.draw(self.cells(state))
 
-    def view(self, state: State) -> dict[str, Any]:
+    def view(self, state: State) -> GridView:
         return grid.view(self.cells(state))
 
     def square(self, action: int) -> str:
@@ -95,7 +95,7 @@ class ConnectFour(Stones):
     def name(self, state: State, action: int) -> str:
         return grid.LETTERS[action]
 
-    def view(self, state: State) -> dict[str, Any]:
+    def view(self, state: State) -> GridView:
         return grid.view(self.cells(state), gravity=True)
 
 
@@ -105,7 +105,7 @@ class Othello(Stones):
     def stones(self, state: State) -> np.ndarray:
         return np.asarray(state.x_board) * (1 - 2 * int(state.current_player))
 
-    def view(self, state: State) -> dict[str, Any]:
+    def view(self, state: State) -> GridView:
         return grid.view(self.cells(state), top_first=True, sides=list(self.sides), look="felt")
 
     def show(self, state: State) -> str:
@@ -132,7 +132,7 @@ class Hex(Stones):
         *lines, letters = grid.draw(self.cells(state)).splitlines()
         return "\n".join([*(" " * (len(lines) - 1 - i) + line for i, line in enumerate(lines)), letters])
 
-    def view(self, state: State) -> dict[str, Any]:
+    def view(self, state: State) -> GridView:
         return grid.view(self.cells(state), slanted=True)
 
     def name(self, state: State, action: int) -> str:
@@ -153,9 +153,9 @@ class Go(Stones):
         margin = len(letters) - len(letters.lstrip())
         return "\n".join([*lines, " " * margin + " ".join(GO_LETTERS[: self.columns])])
 
-    def view(self, state: State) -> dict[str, Any]:
-        look = {"sides": list(self.sides), "look": "wood", "letters": GO_LETTERS[: self.columns]}
-        return grid.view(self.cells(state), **look)
+    def view(self, state: State) -> GridView:
+        letters = GO_LETTERS[: self.columns]
+        return grid.view(self.cells(state), sides=list(self.sides), look="wood", letters=letters)
 
     def name(self, state: State, action: int) -> str:
         row, column = divmod(action, self.columns)
@@ -195,9 +195,9 @@ class Chess(Board):
     def show(self, state: State) -> str:
         return grid.draw(self.cells(state))
 
-    def view(self, state: State) -> dict[str, Any]:
+    def view(self, state: State) -> GridView:
         glyphs = zip("PNBRQKpnbrqk", "♙♘♗♖♕♔♟♞♝♜♛♚", strict=True)
-        pieces = {text: {"glyph": glyph, "side": int(text.islower())} for text, glyph in glyphs}
+        pieces: dict[str, PieceView] = {text: {"glyph": glyph, "side": int(text.islower())} for text, glyph in glyphs}
         return grid.view(self.cells(state), pieces=pieces, checkered=True, sides=list(self.sides), turn=True)
 
     def name(self, state: State, action: int) -> str:

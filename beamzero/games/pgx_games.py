@@ -22,6 +22,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games.game import Game, State
 from beamzero.games.pgx_boards import BOARDS
+from beamzero.games.views import View
 from beamzero.spec import unknown
 
 
@@ -193,7 +194,7 @@ class PgxGame(Game):
     def show(self, state: State, seat: int = 0) -> str:
         return BOARDS[self._env].show(state)
 
-    def view(self, state: State, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: State, seat: int = 0) -> View:
         return BOARDS[self._env].view(state)
 
     def action_name(self, state: State, action: int) -> str:

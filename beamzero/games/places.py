@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from beamzero.games.views import GridView, View
 
 Place = list[int]
 """Row and column on a grid, side and house on a sowing board; as `Game.view` counts them."""
-
-View = Mapping[str, Any]
 
 
 def seen_places(before: View, after: View, side: int) -> list[Place]:
@@ -16,15 +13,15 @@ def seen_places(before: View, after: View, side: int) -> list[Place]:
 
     A guess that is right where one stone or piece is put, or one moves: what else changed hands is not looked at.
     """
-    if before["kind"] == "grid":
+    if before["kind"] == "grid" and after["kind"] == "grid":
         return _seen_on_grid(before, after, side)
-    if before["kind"] == "sowing":
+    if before["kind"] == "sowing" and after["kind"] == "sowing":
         own = zip(before["houses"][side], after["houses"][side], strict=True)
         return [[side, house] for house, (was, now) in enumerate(own) if now < was][:1]
     return []
 
 
-def _seen_on_grid(before: View, after: View, side: int) -> list[Place]:
+def _seen_on_grid(before: GridView, after: GridView, side: int) -> list[Place]:
     was, now = _own(before, side), _own(after, side)
     left, come = sorted(was - now), sorted(now - was)
     if len(left) == 1 and come:
@@ -33,7 +30,7 @@ def _seen_on_grid(before: View, after: View, side: int) -> list[Place]:
     return [list(put[0])] if put and not left else []
 
 
-def _own(view: View, side: int) -> set[tuple[int, int]]:
+def _own(view: GridView, side: int) -> set[tuple[int, int]]:
     """The squares that `side` stands on."""
     pieces = view.get("pieces")
 

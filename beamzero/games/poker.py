@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games.game import OPEN, Game, keep_if
+from beamzero.games.views import PokerView
 
 FOLD, CALL, RAISE = 0, 1, 2
 """The actions. A call where there is nothing to call is a check, and the first raise of a round is a bet."""
@@ -196,7 +197,7 @@ class Poker(Game):
         first, second = np.asarray(state.paid).tolist()
         return "\n".join([*lines, f"pot     {first + second} ({first} + {second})"])
 
-    def view(self, state: PokerState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: PokerState, seat: int = 0) -> PokerView:
         letters = [face and face[0].upper() for face in self._faces(state, seat)]
         return {
             "kind": "poker",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+from beamzero.games.views import SowingView
 
 SIDES = ("first", "second")
 
@@ -89,9 +90,7 @@ def draw(
     )
 
 
-def view(
-    houses: Sequence[Sequence[int]], stores: Sequence[int], marked: Sequence[tuple[int, int]] = ()
-) -> dict[str, Any]:
+def view(houses: Sequence[Sequence[int]], stores: Sequence[int], marked: Sequence[tuple[int, int]] = ()) -> SowingView:
     """The JSON of a sowing board; sides and houses are counted from 0."""
     return {
         "kind": "sowing",

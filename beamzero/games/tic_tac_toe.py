@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,7 @@ from beamzero.games import grid
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 # Squares, as bits and as actions:
 #   3 | 6 7 8
@@ -108,7 +109,7 @@ class TicTacToe(Game):
     def show(self, state: TicTacToeState, seat: int = 0) -> str:
         return grid.draw(self._cells(state))
 
-    def view(self, state: TicTacToeState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: TicTacToeState, seat: int = 0) -> GridView:
         return grid.view(self._cells(state))
 
     def action_name(self, state: TicTacToeState, action: int) -> str:

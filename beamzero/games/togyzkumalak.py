@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
+from beamzero.games.views import SowingView
 
 # The ring of houses as the mover sows into it:
 #    17 16 15 14 13 12 11 10  9
@@ -190,7 +191,7 @@ class Togyzkumalak(Game):
         houses, kazans, tuzdyks = self._rows(state)
         return sowing.draw(houses, kazans, seat, tuzdyks)
 
-    def view(self, state: TogyzkumalakState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: TogyzkumalakState, seat: int = 0) -> SowingView:
         return sowing.view(*self._rows(state))
 
     def action_name(self, state: TogyzkumalakState, action: int) -> str:

@@ -40,11 +40,11 @@ class Player(abc.ABC):
     game: Game
 
     deterministic: bool
-    """Whether it answers the same position with the same move each time, so that games repeat."""
+    """True if it answers the same position with the same move each time, so that games repeat."""
 
     @abc.abstractmethod
     def think(self, states: State, key: Array) -> SearchResult:
-        """What it thinks of each of B positions, none of them over."""
+        """Think about B positions, none of them over, and say what each of their moves is worth."""
 
     @abc.abstractmethod
     def choose(self, states: State, turn: Array, key: Array) -> Array:
@@ -74,27 +74,27 @@ class Player(abc.ABC):
     """How long it thinks about a position where nothing else is said; None: until it is done."""
 
     in_batches: bool = False
-    """Whether it thinks about a batch at once, so that rows that nobody needs cost next to nothing."""
+    """True if it thinks about a batch at once, so that rows that no caller needs cost next to nothing."""
 
     units: int = UNLIMITED
     """The units of work that it does at most for a position: 1 of a player that looks once."""
 
     keeps_line: bool = False
-    """Whether it says which moves it expects; others are asked again after each of their own moves."""
+    """True if it says which moves it expects; others are asked again after each of their own moves."""
 
     repeats: bool = False
-    """Whether it finds the same probabilities for the same position each time."""
+    """True if it finds the same probabilities for the same position each time."""
 
     plays_policy: bool = False
-    """Whether it draws its moves by the probabilities that `think` gives, which depend only on what its seat sees."""
+    """True if it draws its moves by the probabilities that `think` gives, which depend only on what its seat sees."""
 
     @property
     def program(self) -> Program | None:
-        """What chooses its moves in one program, which can be part of a larger one; None where there is no such."""
+        """The search and the evaluator that choose its moves, as parts of a larger program; None if there are none."""
         return None
 
     in_process: bool = False
-    """Whether it thinks in this process, so that every core may work for it."""
+    """True if it thinks in this process, so that every core may work for it."""
 
     def at_a_glance(self, plies: int) -> Player:
         """Make a player that tells this one's moves apart by a look of so many plies, if it looks further by itself."""
@@ -110,7 +110,7 @@ class Player(abc.ABC):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        """What can be changed, by name."""
+        """The numbers that may be changed, by name."""
         return {}
 
     def with_option(self, name: str, value: int) -> Player:
@@ -118,20 +118,20 @@ class Player(abc.ABC):
         raise KeyError(name)
 
     troubles: Sequence[str] = ()
-    """What went wrong, in words: why it gave games up."""
+    """Reasons, in words, why it gave games up."""
 
     on_host: bool = False
-    """Whether it thinks on the CPU even where there is a GPU."""
+    """True if it thinks on the CPU even where there is a GPU."""
 
     def bytes_needed(self, rows: int, thinking: bool = False) -> int:
         """Count the bytes that it takes to `choose` in so many positions, about; or to `think` about them."""
         return 0
 
     follows_moves: ClassVar[bool] = False
-    """Whether it has to know how a position came about, and is asked by `choose_after`."""
+    """True if it has to know how a position came about, and is asked by `choose_after`."""
 
     def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
-        """The same as `choose`, of games whose moves so far are known: int32 [B, T], -1 where there is none."""
+        """Choose as `choose` does, in games whose moves so far are known: int32 [B, T], -1 where there is none."""
         return self.choose(states, turn, key)
 
 
@@ -154,7 +154,7 @@ def check_player(player: Player, rows: int, thinking: bool = False) -> None:
 
 
 def choose_one_by_one(player: Player, states: State, turn: Array, key: Array) -> Array:
-    """What `Player.choose` promises, of a player that thinks about one position after the other."""
+    """Choose as `Player.choose` does, by thinking about one position after the other."""
     states = jax.device_get(states)
     moves = np.zeros(turn.shape[0], np.int32)
     for row in np.flatnonzero(np.asarray(turn)).tolist():
@@ -177,7 +177,7 @@ class SearchPlayer(Player):
     evaluator: Evaluator
     deterministic: bool = True
     on_host: bool = False
-    """Whether it thinks on the CPU even where there is a GPU, as suits a search that goes one step at a time."""
+    """True if it thinks on the CPU even where there is a GPU, as suits a search that goes one step at a time."""
     limit: Limit | None = None
 
     def bytes_needed(self, rows: int, thinking: bool = False) -> int:

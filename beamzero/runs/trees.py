@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
-import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import Context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVarTuple
 
 import jax
 import numpy as np
@@ -41,25 +44,8 @@ def write_tree(folder: Path, arrays: dict[str, np.ndarray]) -> None:
     stored = {name: array for name, array in arrays.items() if array.size}  # orbax refuses empty arrays and empty trees
     if not stored:
         return
-    try:
+    with _quiet_loops():
         _orbax().save(folder / "arrays", stored)
-    except BaseException:
-        _let_the_rest_go()
-        raise
-
-
-@functools.cache
-def _let_the_rest_go() -> None:
-    """What is left of a save that failed still calls the event loop that ended with it: let such calls come to nothing.
-
-    They would be told that the loop is closed, and some of them print that, past all hooks.
-    """
-    usual = asyncio.BaseEventLoop.call_soon_threadsafe
-
-    def call(self: asyncio.BaseEventLoop, *arguments: Any, **options: Any) -> Any:
-        return None if self.is_closed() else usual(self, *arguments, **options)
-
-    asyncio.BaseEventLoop.call_soon_threadsafe = call  # type: ignore[method-assign, assignment]
 
 
 def read_tree(folder: Path, like: Any, saved: dict[str, str]) -> Any:
@@ -69,7 +55,10 @@ def read_tree(folder: Path, like: Any, saved: dict[str, str]) -> Any:
     leaves = named_leaves(like)
     # orbax wants all that it wrote to be asked for
     stored = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name, kind in saved.items() if not _is_empty(kind)}
-    arrays = _orbax().restore(folder / "arrays", args=ocp.args.PyTreeRestore(restore_args=stored)) if stored else {}
+    arrays = {}
+    if stored:
+        with _quiet_loops():
+            arrays = _orbax().restore(folder / "arrays", args=ocp.args.PyTreeRestore(restore_args=stored))
     placed = []
     for name, leaf in leaves.items():
         array = arrays[name] if name in stored else np.zeros(leaf.shape, leaf.dtype)
@@ -100,23 +89,42 @@ def _orbax() -> Any:
 
     # what it logs (thread tracebacks on a full disk) is raised as well, and would tear the terminal's progress display
     logging.getLogger("absl").addFilter(lambda record: "orbax" not in record.pathname)
-    _ignore_late_writes()
     return ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True))
 
 
-def _ignore_late_writes() -> None:
-    """The first write that a full disk fails ends orbax's event loop, and what was left in it then complains to stderr.
+_Arguments = TypeVarTuple("_Arguments")
 
-    The failure itself is raised where it belongs.
+
+class _QuietLoop(asyncio.SelectorEventLoop):
+    """An event loop that stays silent once it is closed.
+
+    The first write that a full disk fails ends orbax's event loop. The writes beside it end later, still call the loop,
+    and would print that it is closed. The failure itself is raised where it belongs.
     """
-    never = "exception was never retrieved"
-    logging.getLogger("asyncio").addFilter(lambda record: never not in record.getMessage())
-    usual = sys.unraisablehook
 
-    def hook(unraisable: Any) -> None:
-        error = unraisable.exc_value
-        of_a_loop = getattr(unraisable.object, "__qualname__", "") == "BaseEventLoop.__del__"
-        if not of_a_loop and not (isinstance(error, RuntimeError) and str(error) == "Event loop is closed"):
-            usual(unraisable)
+    def call_soon_threadsafe(
+        self, callback: Callable[[*_Arguments], object], *args: *_Arguments, context: Context | None = None
+    ) -> asyncio.Handle:
+        try:
+            return super().call_soon_threadsafe(callback, *args, context=context)
+        except RuntimeError:
+            if not self.is_closed():
+                raise
+            return asyncio.Handle(callback, args, self, context)  # never called
 
-    sys.unraisablehook = hook
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """Drop the failures of further writes, which nobody asks for after the first."""
+
+
+_LOOPS = threading.Lock()
+
+
+@contextlib.contextmanager
+def _quiet_loops() -> Iterator[None]:
+    """Give orbax, which makes a loop for each call and in threads of its own, loops that end silently."""
+    with _LOOPS:
+        usual, asyncio.new_event_loop = asyncio.new_event_loop, _QuietLoop
+        try:
+            yield
+        finally:
+            asyncio.new_event_loop = usual

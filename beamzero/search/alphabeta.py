@@ -27,7 +27,7 @@ _MOST_HASH = 1024
 
 
 class Found(NamedTuple):
-    """What the deepest search that came to its end says, in one position."""
+    """The findings of the deepest search that came to its end, in one position."""
 
     depth: Array  # int32 [] plies; 0: there was none yet
     worth: Array  # int32 [] for the side to move

@@ -79,7 +79,7 @@ class Tree(NamedTuple):
 
 
 class Dice(NamedTuple):
-    """What trees of games with chance events keep besides."""
+    """The part of a tree that only games with chance events have."""
 
     scores: Array  # float32 [B, E*K] Q of the move that leads to the child, or of the move before the roll
     odds: Array  # float32 [B, E*K] how likely an outcome is; 0 for moves
@@ -198,7 +198,7 @@ class BeamSearch(Search):
         )
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
-        """What the trees say about their roots' moves so far."""
+        """Say what the trees know about their roots' moves so far."""
         nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
         return choose_move(game, self.root_moves(game, tree), nodes, key)
 
@@ -224,7 +224,7 @@ class BeamSearch(Search):
         return dataclasses.replace(self, expand=value)
 
     def root_moves(self, game: Game, tree: Tree) -> RootMoves:
-        """The same as far as it needs no choice: the value of each move."""
+        """Say the value of each move of the roots, without choosing one."""
         value, proven = back_up(game, tree)
         width = game.max_moves
         listed = jnp.arange(width, dtype=jnp.int32)[None] < tree.children[:, :1]

@@ -71,7 +71,7 @@ class Timer:
 
 
 class Snapshot(NamedTuple):
-    """What a search knows of one position at one moment, on the host."""
+    """All that a search knows of one position at one moment, on the host."""
 
     result: SearchResult
     """Of a batch of one."""
@@ -206,7 +206,7 @@ class _Driven:
 
 
 _COMPILED: set[Hashable] = set()
-"""What was compiled before."""
+"""Searches, games and shapes that were compiled before."""
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -34,7 +34,7 @@ from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose
 from beamzero.search.protocol import Option, Search, Spent
 
 LOW, HIGH = np.float32(-1), np.float32(1)
-"""What values lie between."""
+"""The bounds of values."""
 
 MAX_DEPTH = 8
 _LONGEST_TURN = 6

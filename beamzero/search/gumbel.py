@@ -25,7 +25,7 @@ from beamzero.search.teaching import Lesson, Pick
 
 
 class Sampled(NamedTuple):
-    """What mctx found."""
+    """The output of mctx."""
 
     found: Any  # mctx.PolicyOutput
     legal: Array  # bool [B, A]

@@ -45,14 +45,14 @@ class Lookahead(OneStep):
 
 
 class Looked(NamedTuple):
-    """What a look ahead from B positions found."""
+    """The moves of B positions, after a look ahead."""
 
     roots: RootMoves
     nodes: Array  # int32 [B]
 
 
 class Solved(NamedTuple):
-    """What a search of some plies says of positions."""
+    """The values of positions, by a search of some plies."""
 
     value: Array  # float32, for side 0; what lies beyond the depth counts 0
     proven: Array  # bool

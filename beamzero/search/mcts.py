@@ -281,7 +281,7 @@ class MCTS(Search):
     # --- what was found --------------------------------------------------------------------------------------------
 
     def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
-        """What the net should have said: moves as often as they were tried, and the mean of what came of them."""
+        """Say what the net should have said: moves as often as they were tried, and the mean of what came of them."""
         tree = self.finish(game, evaluator, self.start(game, evaluator, states, key))
         _, key = jax.random.split(key)
         policy = root_policy(tree)[:, : game.max_moves]

@@ -1,4 +1,4 @@
-"""What a search is: a way to think about positions that can be stopped at any time.
+"""The protocol of searches: ways to think about positions that can be stopped at any time.
 
 A search is cut into units of work: an expansion of a beam search or of alpha-beta, a simulation of Monte Carlo. `start`
 makes a carry, a pytree that holds all that is known; `advance` does some units; `result` says what the carry knows. In
@@ -36,7 +36,7 @@ class Spent(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """What a search expects of one position, on the host."""
+    """The line and the value that a search expects of one position, on the host."""
 
     line: list[int]
     """The best line, as actions; one at least."""
@@ -47,7 +47,7 @@ class Outlook(NamedTuple):
     plies: int | None = None
     """After how many plies the game is won or lost, where that is seen."""
     plies_of_moves: Sequence[int | None] = ()
-    """The same of each move, by the slots of `Game.moves`, of a search that knows it."""
+    """Plies to the end after each move, by the slots of `Game.moves`, of a search that knows them."""
 
 
 class Option(NamedTuple):
@@ -65,16 +65,16 @@ class Search(abc.ABC):
     """
 
     keeps_line: ClassVar[bool] = False
-    """Whether `outlook` gives a line of several moves."""
+    """True if `outlook` gives a line of several moves."""
 
     by_chance: ClassVar[bool] = False
-    """Whether what it finds of a position depends on the key, and not only its choice between equal moves."""
+    """True if what it finds of a position depends on the key, and not only its choice between equal moves."""
 
     plays_policy: ClassVar[bool] = False
-    """Whether it plays each move with just the probability that its result gives to it."""
+    """True if it plays each move with just the probability that its result gives to it."""
 
     one_by_one: ClassVar[bool] = False
-    """Whether it searches the positions of a batch one after the other."""
+    """True if it searches the positions of a batch one after the other."""
 
     @abc.abstractmethod
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Carry:
@@ -146,7 +146,7 @@ class Search(abc.ABC):
 
     @property
     def options(self) -> Mapping[str, Option]:
-        """What can be changed, by name."""
+        """The numbers that may be changed, by name."""
         return {}
 
     def with_option(self, name: str, value: int) -> Search:

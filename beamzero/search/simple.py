@@ -27,7 +27,7 @@ from beamzero.search.protocol import OneStep, Spent
 
 
 class _Look(NamedTuple):
-    """What one look at B positions found."""
+    """The moves of B positions, after one look."""
 
     roots: RootMoves
     nodes: Array  # int32 [B] positions that were made
@@ -76,7 +76,7 @@ class BestChild(_OneLook):
 
 
 class _Policy(NamedTuple):
-    """What a policy says of B positions."""
+    """The policy and the value of B positions."""
 
     legal: Array  # bool [B, A]
     scores: Array  # float32 [B, A] logits; -inf where illegal

@@ -22,10 +22,11 @@ from jax import Array
 
 from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
-from beamzero.arena.plot import draw_climbs, draw_gates, draw_training
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.players import Player
+from beamzero.plots.png import write_png
+from beamzero.plots.training import draw_climbs, draw_gates, draw_training
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.files import reason, write_atomically, writing
 from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
@@ -323,8 +324,7 @@ def draw_run(run: Run) -> None:
     rated = [record for record in records if record.get("rating")]
     anchors = read_anchors(run.folder / "anchors.json")
     with writing(str(run.plot_path)):
-        draw_training(
-            run.plot_path,
+        figure = draw_training(
             [record["iteration"] for record in rated],
             [record["rating"]["elo"] for record in rated],
             [record["rating"]["low"] for record in rated],
@@ -333,6 +333,7 @@ def draw_run(run: Run) -> None:
             {name: [losses(record)[name] for record in records] for name in losses(records[-1])},
             f"{run.about['game']} by {title}, {records[-1]['iteration']} iterations",
         )
+        write_png(figure, run.plot_path)
     _draw_climbs(run, records, f"{run.about['game']} by {title} against minimax")
     _draw_gates(run, records, f"{run.about['game']} by {title}, each net against the best before")
 
@@ -345,13 +346,8 @@ def _draw_climbs(run: Run, records: Sequence[dict[str, Any]], title: str) -> Non
         return
     path = run.folder / "climb.png"
     with writing(str(path)):
-        draw_climbs(
-            path,
-            [games for games, _ in climbs],
-            [found["total"] for _, found in climbs],
-            climbs[-1][1]["of"],
-            title,
-        )
+        totals, most = [found["total"] for _, found in climbs], climbs[-1][1]["of"]
+        write_png(draw_climbs([games for games, _ in climbs], totals, most, title), path)
 
 
 def _draw_gates(run: Run, records: Sequence[dict[str, Any]], title: str) -> None:
@@ -361,11 +357,11 @@ def _draw_gates(run: Run, records: Sequence[dict[str, Any]], title: str) -> None
         return
     path = run.folder / "gate.png"
     with writing(str(path)):
-        draw_gates(
-            path,
+        figure = draw_gates(
             [record["iteration"] for record in gates],
             [record["gate_score"] for record in gates],
             [record["gate_interval"] for record in gates],
             [record["gate_passed"] for record in gates],
             title,
         )
+        write_png(figure, path)

@@ -165,9 +165,10 @@ def test_whole_games_in_one_program_are_those_of_the_loop(game, agent, most, mon
     openings = draw_openings(game, 6, usual_plies(game), jax.random.key(3), distinct=False)
     first_side = jnp.array([0, 1, 0, 1, 1, 0], jnp.int32)
     told = []
-    common = game, first, second, openings.states, first_side
-    one = playing.play_by_turns(*common, openings.moves, jax.random.key(5), most, None)
-    other = playing.play_as_one(*common, jax.random.key(5), most, lambda *progress: told.append(progress))
+    key = jax.random.key(5)
+    match = playing.Match(game, first, second, openings.states, first_side, openings.moves, key, most)
+    one = playing.play_by_turns(match, None)
+    other = playing.play_as_one(match, lambda *progress: told.append(progress))
     for expected, found in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         assert np.array_equal(expected, found)
     assert (one.outcomes >= 0).any() == (game == DICE) and len(told) > 1

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from beamzero.arena.calibration import bin_of, calibrate, draw_calibration, grows, wilson
+from beamzero.arena.calibration import bin_of, calibrate, grows, wilson
+from beamzero.plots.calibration import draw_calibration
+from beamzero.plots.png import write_png
 
 
 def calibrated(points, result, game=None):
@@ -52,6 +54,6 @@ def test_the_interval_holds_the_chance_nineteen_times_in_twenty():
 
 def test_the_picture_is_written_whole(tmp_path):
     bins = calibrated([-9, 1, 3], [0, 0.5, 1])
-    draw_calibration(tmp_path / "chance.png", bins, 0.3, 0.1, "Kalah")
+    write_png(draw_calibration(bins, 0.3, 0.1, "Kalah"), tmp_path / "chance.png")
     assert (tmp_path / "chance.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     assert [path.name for path in tmp_path.iterdir()] == ["chance.png"]

@@ -82,6 +82,28 @@ def test_connect_four_is_written_as_letters_and_read_as_numbers_too(tmp_path):
     assert first.moves == second.moves == ("d", "d", "c", "e")
 
 
+def test_othello_is_written_without_passes_and_read_with_spaces_too(tmp_path):
+    path = tmp_path / "games.txt"
+    add_records(path, [GameRecord("othello", ("f5", "pass", "D6"))])
+    assert path.read_text().splitlines()[-1] == "f5D6"
+    path.write_text("# game othello\nf5D6c3\nf5 D6 c3\nf5 pass\n")
+    assert [record.moves for record in read_records(path)] == [("f5", "D6", "c3")] * 2 + [("f5", "pass")]
+
+
+def test_a_game_that_is_not_of_this_package_is_written_with_spaces_and_not_loaded(tmp_path):
+    path, record = tmp_path / "games.txt", GameRecord("no_such.py:Game", ("a", "b"), ("one", "two"))
+    add_records(path, [record])
+    assert path.read_text().splitlines()[-1] == "a b"
+    assert read_records(path) == [record]
+
+
+@pytest.mark.parametrize("players", [("", ""), ("one", ""), ("", "two"), ("a|b", "c")])
+def test_names_that_are_not_known_stay_empty_in_a_transcript(tmp_path, players):
+    path = tmp_path / "games.txt"
+    add_records(path, [GameRecord("tic_tac_toe", ("b2",), players)])
+    assert read_records(path)[0].players == players
+
+
 # --- PGN, by python-chess --------------------------------------------------------------------------------------------
 
 

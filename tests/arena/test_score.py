@@ -14,7 +14,6 @@ import numpy as np
 import pyspiel
 import pytest
 
-from beamzero.arena.plot_scores import draw_scores
 from beamzero.arena.score import Scored, Share, score, share_interval
 from beamzero.arena.truth import (
     ILLEGAL,
@@ -30,6 +29,8 @@ from beamzero.compiler import CompilationCount
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
+from beamzero.plots.png import write_png
+from beamzero.plots.scores import draw_scores
 from tests.games.sowing_by_hand import KalahByHand
 from tests.search.test_endgame import result_by_hand
 
@@ -299,5 +300,5 @@ def test_a_share_is_within_its_interval_which_has_the_known_ends():
 @pytest.mark.slow
 def test_agents_with_and_without_errors_are_drawn(tmp_path):
     scores = [Scored(f"a${n}", {"all": Share(100, n)}, {}, 10.0**n) for n in (0, 1, 2)]
-    draw_scores(tmp_path / "scores.png", scores, "errors")
+    write_png(draw_scores(scores, "errors"), tmp_path / "scores.png")
     assert (tmp_path / "scores.png").read_bytes().startswith(b"\x89PNG")

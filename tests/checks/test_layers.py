@@ -20,6 +20,7 @@ ORDER = [
     {"runs"},
     {"players"},
     {"arena"},
+    {"plots"},
     {"training"},
     {"cluster"},
     {"web", "engines"},

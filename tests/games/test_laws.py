@@ -14,7 +14,9 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, State, make_game
+from beamzero.games.views import View
 from tests.games import golden
+from tests.games.pictures import fits
 from tests.games.play import SPECS, Facts, at, declared, most_plies, params, play, replay, step
 
 WITH_SYMMETRIES = [spec for spec in SPECS if type(make_game(spec)).symmetries is not Game.symmetries]
@@ -180,6 +182,7 @@ def test_a_position_can_be_shown_and_sent(game):
         state = at(play(game).states, *place)
         for seat in (0, 1):
             assert json.loads(json.dumps(game.view(state, seat))) == game.view(state, seat)
+            assert fits(game.view(state, seat), View)
             assert game.show(state, seat).strip()
 
 

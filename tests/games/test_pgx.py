@@ -16,7 +16,9 @@ from beamzero.cli import main
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.games.pgx_games import PGX_GAMES
+from beamzero.games.views import View
 from tests.conftest import relaxed_promotion
+from tests.games.pictures import fits
 from tests.games.play import Facts, Games, at, declared, params, random_games, replay, stack
 from tests.training.toy import SETTINGS
 
@@ -126,6 +128,7 @@ def test_a_position_can_be_shown_and_a_finished_game_says_why(game):
     for place in places(game):
         state = at(play(game).states, *place)
         assert json.loads(json.dumps(game.view(state))) == game.view(state)
+        assert fits(game.view(state), View)
         assert len(game.show(state).splitlines()) >= 4
     for row in range(NUMBER):
         state = at(play(game).states, -1, row)

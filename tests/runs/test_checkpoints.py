@@ -291,12 +291,15 @@ def test_a_full_disk_stops_the_run_and_leaves_the_last_checkpoint(three, monkeyp
 
 
 FULL_DISK = """
-import resource, sys
+import asyncio, resource, sys
 import numpy as np
 from beamzero.errors import RunStopped
 from beamzero.runs.checkpoints import Checkpoints
+def hooks():
+    return asyncio.new_event_loop, asyncio.BaseEventLoop.call_soon_threadsafe, sys.unraisablehook
+usual = hooks()
 checkpoints = Checkpoints(sys.argv[1], keep=2)
-tree = {"weights": np.random.default_rng(0).normal(size=10000)}
+tree = {f"weights {i}": np.random.default_rng(i).normal(size=10000) for i in range(20)}
 checkpoints.save(1, tree, {})
 for limit in (10000, 500):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
@@ -308,6 +311,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM
 checkpoints.restore(tree)
 checkpoints.save(2, tree, {})
 print(checkpoints.steps())
+assert hooks() == usual, "no other code of the process sees a difference"
 """
 
 

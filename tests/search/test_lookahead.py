@@ -117,7 +117,7 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch):
     forest, key = grow(3, WIDE), jax.random.key(0)
     found = []
     for chunk in (40, 10**6):
-        monkeypatch.setattr(minimax, "chunk_rows", lambda size, chunk=chunk: min(size, chunk))
+        monkeypatch.setattr(lookahead, "chunk_rows", lambda size, chunk=chunk: min(size, chunk))
         search = jax.jit(lambda forest: Lookahead(3)(ForestGame(forest, WIDE), None, ROOTS, key))
         found.append(search(forest))
     for results in zip(*found, strict=True):

@@ -115,6 +115,7 @@ def test_a_run_of_alphazero_holds_the_same_things(make_whole):
 def test_the_picture_names_the_algorithm_and_its_losses(make_whole, algorithm, monkeypatch):
     run, drawn = Run.open(make_whole(algorithm)), []
     monkeypatch.setattr("beamzero.training.loop.draw_training", lambda *given: drawn.append(given))
+    monkeypatch.setattr("beamzero.training.loop.write_png", lambda figure, path: None)
     draw_run(run)
     ((*_, losses, title),) = drawn
     names, by = {"probs": (["V", "Q"], "PROBS"), "alphazero": (["value", "policy"], "AlphaZero")}[algorithm]

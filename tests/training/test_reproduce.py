@@ -14,7 +14,7 @@ import jax
 import numpy as np
 import pytest
 
-from beamzero.arena.plot_study import mean_spread
+from beamzero.arena.intervals import mean_spread
 from beamzero.cli import main
 from beamzero.errors import BadInput
 from beamzero.games import make_game

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,7 @@ from beamzero.games.chess.state import (
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words, words_of
 from beamzero.games.places import Place
+from beamzero.games.views import GridView
 
 _HORIZON = 64
 """How many plies a search looks ahead at most."""
@@ -318,7 +319,7 @@ class _AnyChess(Game):
     def show(self, state: ChessState, seat: int = 0) -> str:
         return grid.draw(notation.cells(self.variant, state))
 
-    def view(self, state: ChessState, seat: int = 0) -> dict[str, Any]:
+    def view(self, state: ChessState, seat: int = 0) -> GridView:
         cells = notation.cells(self.variant, state)
         return grid.view(cells, checkered=True, turn=True, sides=["White", "Black"], pieces=notation.PIECES)
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from beamzero.errors import BadInput
 from beamzero.games.chess.moves import LETTERS, Variant
 from beamzero.games.chess.state import ChessState
+from beamzero.games.views import PieceView
 
 KINDS = {letter: kind for kind, letter in LETTERS.items()}
 GLYPHS = {"K": "♚", "Q": "♛", "R": "♜", "B": "♝", "N": "♞", "P": "♟"}
-PIECES = {
+PIECES: dict[str, PieceView] = {
     letter if side == 0 else letter.lower(): {"glyph": glyph, "side": side}
     for side in (0, 1)
     for letter, glyph in GLYPHS.items()

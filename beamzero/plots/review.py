@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from beamzero.arena.plot import BLUE, GREY, ORANGE, new_figure, write_png
 from beamzero.arena.review import Review
+from beamzero.plots.style import BLUE, GREY, ORANGE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def draw_review(path: str | os.PathLike[str], review: Review, title: str, agent: str, sides: tuple[str, str]) -> None:
-    """Write a PNG: the value of every position for the first side; dots and names for moves that cost much."""
+def draw_review(review: Review, title: str, agent: str, sides: tuple[str, str]) -> Figure:
+    """Draw the value of every position for the first side; dots and names for moves that cost much."""
     curve = np.array(review.curve)
     plies = np.arange(len(curve))
     with new_figure(title, (8.0, 3.6)) as figure:
@@ -34,4 +36,4 @@ def draw_review(path: str | os.PathLike[str], review: Review, title: str, agent:
         axes.set_xlabel("moves played")
         axes.set_ylabel(f"value for {sides[0]}", parse_math=False)
         axes.set_title(f"as {agent} sees it", fontsize=9, loc="right", color=GREY, parse_math=False)
-        write_png(figure, Path(path))
+    return figure

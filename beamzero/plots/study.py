@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
-from beamzero.arena.intervals import TAIL
-from beamzero.arena.plot import LOSS_STYLES, draw_anchors, new_figure, write_png
+from beamzero.arena.intervals import mean_spread
+from beamzero.plots.style import LOSS_STYLES, draw_anchors, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Curves(NamedTuple):
@@ -22,8 +22,8 @@ class Curves(NamedTuple):
     anchors: Mapping[str, float]
 
 
-def draw_study(path: str | os.PathLike[str], panels: Sequence[Curves], title: str) -> None:
-    """Write a PNG: a line through the means, a band for their 95% intervals (one training has none), the anchors."""
+def draw_study(panels: Sequence[Curves], title: str) -> Figure:
+    """Draw a line through the means, a band for their 95% intervals (one training has none), the anchors."""
     with new_figure(title, (6.2 * len(panels), 4.8)) as figure:
         for axes, panel in zip(np.atleast_1d(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
             for (colour, line), (name, runs) in zip(LOSS_STYLES, panel.lines.items(), strict=False):
@@ -40,12 +40,4 @@ def draw_study(path: str | os.PathLike[str], panels: Sequence[Curves], title: st
             axes.set_xlim(left=0)
             axes.legend(loc="lower right", frameon=True, framealpha=1, edgecolor="none")  # anchors pass behind it
         figure.axes[0].set_ylabel("Elo, mean and its 95% interval")
-        write_png(figure, Path(path))
-
-
-def mean_spread(numbers: np.ndarray) -> np.ndarray:
-    """Half the width of the 95% interval of the mean over the first axis, by Student's t; 0 for a single one."""
-    number = len(numbers)
-    if number < 2:
-        return np.zeros(numbers.shape[1:])
-    return stdtrit(number - 1, 1 - TAIL) * numbers.std(axis=0, ddof=1) / np.sqrt(number)
+    return figure

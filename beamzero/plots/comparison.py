@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from beamzero.arena.plot import LOSS_STYLES, new_figure, write_png
+from beamzero.plots.style import LOSS_STYLES, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def draw_comparison(
-    path: str | os.PathLike[str],
     curves: Mapping[str, Sequence[Sequence[tuple[float, float, bool]]]],
     spent: str,
     title: str,
-) -> None:
-    """Write a PNG. `curves` has for each name one run a seed, all of the same length: lists of (spent, Elo, is_bound).
+) -> Figure:
+    """Draw curves: `curves` has for each name one run a seed, all of the same length: lists of (spent, Elo, is_bound).
 
     A line goes through the means over the seeds, and a band from the lowest to the highest seed. Where an agent has
     only a bound, having lost or won no game, its mark is hollow.
@@ -42,4 +43,4 @@ def draw_comparison(
         axes.set_xlim(left=0)
         axes.margins(y=0.1)
         axes.legend()
-        write_png(figure, Path(path))
+    return figure

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from beamzero.arena.plot import BLUE, GREY, new_figure, write_png
 from beamzero.arena.score import Scored
+from beamzero.plots.style import BLUE, GREY, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def draw_scores(path: str | os.PathLike[str], scores: Sequence[Scored], title: str) -> None:
-    """Write a PNG: a dot for each agent, with its name, and a line as long as its 95% interval.
+def draw_scores(scores: Sequence[Scored], title: str) -> Figure:
+    """Draw a dot for each agent, with its name, and a line as long as its 95% interval.
 
     Both axes are logarithmic. An agent without an error is an arrow that points down from the end of its interval.
     """
@@ -37,4 +39,4 @@ def draw_scores(path: str | os.PathLike[str], scores: Sequence[Scored], title: s
         axes.set_xlabel("milliseconds for a move")
         axes.set_ylabel("errors, % of positions")
         axes.margins(x=0.25, y=0.15)
-        write_png(figure, Path(path))
+    return figure

@@ -1,0 +1,1 @@
+"""Pictures in one style: functions that give figures, which their callers save or show."""
