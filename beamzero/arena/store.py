@@ -27,7 +27,7 @@ import numpy as np
 
 from beamzero.arena.battle import Battle
 from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable, reason, writing
+from beamzero.runs.files import check_writable, reason, warn_if_empty, writing
 
 _APPLICATION = 0x62306172
 """In the head of the file, so that no other database is taken for one of ours."""
@@ -112,6 +112,7 @@ class Store:
             raise BadInput(f"{self.path} is no ordinary file, but results are kept in one")
         if not self.path.parent.is_dir() and not make_folder:
             raise BadInput(f"there is no folder {self.path.parent} to keep {self.path.name} in")
+        warn_if_empty(self.path, "results")
         if self.path.exists():
             with self._open() as database:
                 self._check(database)

@@ -12,6 +12,7 @@ import platform
 import re
 import secrets
 import stat
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -254,3 +255,9 @@ def reason(error: BaseException) -> str:
     """What an error says, in one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split()) or type(error).__name__
+
+
+def warn_if_empty(path: Path, what: str) -> None:
+    """Warn that a file which is there holds nothing: SQLite begins it anew, and a disk may have lost what it held."""
+    if path.is_file() and path.stat().st_size == 0:
+        warnings.warn(f"{path} was empty and is begun anew: if it held {what}, they are lost", stacklevel=3)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from beamzero.errors import BadInput
-from beamzero.runs.files import reason
+from beamzero.runs.files import reason, warn_if_empty
 
 _VERSION = 2
 _WITHOUT_DIGESTS = 1
@@ -53,6 +53,7 @@ class Store:
 
     def __init__(self, path: Path | str) -> None:
         self._lock = threading.Lock()
+        warn_if_empty(Path(path), "games")
         try:
             self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         except sqlite3.Error as error:

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import random
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -109,12 +110,13 @@ def seen_tables() -> object:
     from beamzero.web.store import Store
 
     try:
-        store = Store(Path("web.sqlite"))
+        with warnings.catch_warnings(action="error", category=UserWarning):
+            store = Store(Path("web.sqlite"))
         try:
             return [store.get("one"), store.of_client("me", 10)]
         finally:
             store.close()
-    except BadInput as error:
+    except (BadInput, UserWarning) as error:
         raise Refused(str(error)) from None
     except Exception as error:
         raise Broken(repr(error)) from None

@@ -243,11 +243,14 @@ def test_a_damaged_store_without_digests_gets_none(tmp_path):
     assert path.read_bytes() == old
 
 
-def test_an_empty_file_is_a_store_without_results(tmp_path):
+def test_an_empty_file_is_a_store_without_results_and_that_is_said(tmp_path):
     path = tmp_path / "results.db"
     path.touch()
-    assert results(path) == {}
-    Store(path).add(played(1), ("A", "B"), 2, seed=1)
+    with pytest.warns(UserWarning, match="was empty and is begun anew: if it held results, they are lost"):
+        assert results(path) == {}
+    with pytest.warns(UserWarning, match="was empty"):
+        store = Store(path)
+    store.add(played(1), ("A", "B"), 2, seed=1)
     assert len(results(path)) == 1
 
 

@@ -152,3 +152,11 @@ def test_another_program_s_database_is_left_as_it_is(tmp_path):
     with pytest.raises(BadInput, match="cannot keep games: it is a database, but not one of games"):
         Store(tmp_path / "a.sqlite")
     assert (tmp_path / "a.sqlite").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_empty_file_is_begun_anew_with_a_warning(tmp_path):
+    path = tmp_path / "web.sqlite"
+    path.touch()
+    with pytest.warns(UserWarning, match="was empty and is begun anew: if it held games, they are lost"):
+        Store(path).close()
+    Store(path).close()
