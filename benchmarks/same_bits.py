@@ -149,9 +149,14 @@ def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, 
     games = {**AGENTS, "tic_tac_toe ": BEAMS, "backgammon:max_plies=60": BEAMS[:2]}
     for spec, texts in games.items():
         for text in texts:
-            path = folder / ("probs" if "tic" in spec else "probs_dice")
+            run = "probs" if "tic" in spec else "probs dice"
+            path = folder / run.replace(" ", "_")
 
-            def ask(spec: str = spec.strip(), text: str = text.format(path)) -> Iterator[tuple[str, str]]:
+            def ask(
+                spec: str = spec.strip(), text: str = text.format(path), run: str = run, path: Path = path
+            ) -> Iterator[tuple[str, str]]:
+                if text.startswith("probs:") and not path.exists():
+                    list(training(RUNS[run], path))
                 game = make_game(spec)
                 yield from of_agent(text, game, positions(game))
                 if not game.hidden:
