@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
-from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json, split_setting
+from beamzero.cli.common import AsJson, GameName, err, out, print_json, split_setting
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
 from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
@@ -20,12 +20,13 @@ from beamzero.cluster.crew import ClusterCrew
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.leaving import INTERRUPTED
+from beamzero.players.agent_kind import agent_text
+from beamzero.registry import ALGORITHMS
 from beamzero.spec import quote
 from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
 from beamzero.training.report import Report
-from beamzero.training.settings import AlphaZeroSettings, RunSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -140,18 +141,12 @@ def _show(outcome: Outcome) -> None:
     out.print(f"\n{state} after {outcome.iterations} iterations, {outcome.seconds:.0f} s of training in all")
     if outcome.rating:
         anchor = next(iter(outcome.rating["scores"]))
-        how = f" ({anchor} is 1000), {_how_rated(outcome.algorithm.settings)}"
+        how = f" ({anchor} is 1000), {outcome.algorithm.rated_by}"
         out.print(Text.assemble("Elo ", (elo_text(outcome.rating), "bold"), how))
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
         out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
-    agent = agent_text(outcome.run.about["algorithm"], str(folder), getattr(outcome.algorithm.settings, "sims", 0))
+    options = outcome.algorithm.agent.to_play(dataclasses.asdict(outcome.algorithm.settings))
+    agent = agent_text(ALGORITHMS.source(outcome.run.about["algorithm"]), str(folder), options)
     out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True, markup=False)
-
-
-def _how_rated(settings: RunSettings) -> str:
-    """How the agent looked for its moves when it was rated."""
-    if not isinstance(settings, AlphaZeroSettings):
-        return "one look at Q"
-    return f"{settings.rate_sims} simulations" if settings.rate_sims else "one look at the net"

@@ -32,7 +32,7 @@ from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
 from beamzero.runs.metrics import Metrics, is_rating, read_metrics
 from beamzero.runs.run import Run
 from beamzero.runs.seal import seal, unseal
-from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run
 from beamzero.training.report import QUIET, Report, losses
@@ -319,7 +319,7 @@ def draw_run(run: Run) -> None:
     records = read_metrics(run.folder)
     if not records:
         return
-    title = ALGORITHMS[run.about["algorithm"]].algorithm.title
+    title = ALGORITHMS[run.about["algorithm"]].title
     rated = [record for record in records if record.get("rating")]
     anchors = read_anchors(run.folder / "anchors.json")
     with writing(str(run.plot_path)):

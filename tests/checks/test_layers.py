@@ -21,6 +21,7 @@ ORDER = [
     {"players"},
     {"arena"},
     {"training"},
+    {"algorithms"},
     {"cluster"},
     {"web", "engines"},
     {"cli"},

@@ -10,14 +10,14 @@ import shutil
 import jax
 import pytest
 
+from beamzero.algorithms.alphazero.iterate import AlphaZero
+from beamzero.algorithms.probs.iterate import Probs
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from beamzero.search.simple import mean_moves
-from beamzero.training.alphazero import AlphaZero
 from beamzero.training.compare import Comparison, Point, compare
 from beamzero.training.config import Recipe
-from beamzero.training.probs import Probs
 from tests.training.toy import GAME, TOYS
 
 RECIPES = tuple(

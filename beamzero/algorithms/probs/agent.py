@@ -1,0 +1,58 @@
+"""How an agent of PROBS is kept and plays: one look at Q, or a beam search by V and Q."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.nets import Net, Weights, make_evaluator
+from beamzero.players.agent_kind import NetPlace
+from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.trained import take_trained
+from beamzero.search.beam import BeamSearch
+from beamzero.search.evaluator import Evaluator, Search
+from beamzero.search.simple import OneLook, mean_moves
+from beamzero.spec import Spec
+
+
+class ProbsAgent:
+    """Two nets: V, what a position is worth, and Q, what a beam search would find after each move."""
+
+    nets: ClassVar[Mapping[str, NetPlace]] = {
+        "value": NetPlace("value_net", "value", ("value", "weights")),
+        "q": NetPlace("q_net", "scores", ("q", "weights")),
+    }
+    full: ClassVar[Mapping[str, str]] = {"expand": "100"}
+    texts: ClassVar[Mapping[str, str]] = {
+        "PATH": "a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent",
+        "PATH,expand=N": "the same with a beam search of N expansions at play; also depth=M, strict=true",
+    }
+
+    def evaluator(self, nets: Mapping[str, Net], weights: Mapping[str, Weights]) -> Evaluator:
+        return make_evaluator(nets["value"], weights["value"], nets["q"], weights["q"])
+
+    def make_player(self, name: str, spec: Spec, game: Game) -> Player:
+        """``probs:PATH``, ``probs:PATH,expand=200``, ``probs:PATH,expand=200,depth=4,strict=true``."""
+        source, options = take_trained(name, spec, {"expand": int, "depth": int, "strict": bool})
+        search: Search = OneLook()
+        if "expand" in options:
+            search = BeamSearch(options["expand"], options.get("depth", 99), options.get("strict", False))
+        elif options:
+            raise BadInput(f"{name}: depth and strict belong to a search; give expand=NODES as well")
+        return SearchPlayer(name, game, search, source.load(game).evaluator)
+
+    def peeks(self, options: Mapping[str, str]) -> bool:
+        return "expand" in options
+
+    def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """One look: Q was taught what a search finds."""
+        return {}
+
+    def at_budget(self, game: Game, evaluations: int) -> dict[str, str]:
+        """An expansion of the beam search puts every child to V, and the node to Q."""
+        return {"expand": str(max(1, round(evaluations / (1 + mean_moves(game)))))}
+
+    def search_at_budget(self, game: Game, evaluations: int) -> Search:
+        return BeamSearch(max(1, evaluations // (1 + game.max_moves)))
