@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from beamzero.errors import BadInput
-from beamzero.spec import unknown
+from beamzero.spec import field_types, unknown
 
 USER_MODULE = "beamzero_user_"
 """How the names of modules begin that were loaded from files of users."""
@@ -152,6 +152,23 @@ def missing_members(thing: Any, protocol: type) -> list[str]:
     wanted = {name for part in protocol.__mro__[:-1] for name in (*vars(part), *inspect.get_annotations(part))}
     has = set(dir(thing)) | set(getattr(thing, "__dataclass_fields__", ()))
     return sorted(name for name in wanted - has if not name.startswith("_"))
+
+
+def check_frozen(kind: type, wrong: str) -> None:
+    """Raise BadInput, which begins with `wrong`, unless a class is a frozen dataclass: equal ones compile once."""
+    if not getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+        raise BadInput(f"{wrong}: write @dataclasses.dataclass(frozen=True) above {kind.__name__}")
+
+
+def check_fields(kind: type, wrong: str) -> None:
+    """Raise BadInput, which begins with `wrong`, unless a class is a frozen dataclass of plain values."""
+    check_frozen(kind, wrong)
+    try:
+        types = set(field_types(kind).values())
+    except KeyError:
+        types = {object}
+    if not types <= {bool, int, float, str}:
+        raise BadInput(f"{wrong}: each field of {kind.__name__} must be a bool, int, float or str")
 
 
 def describe_error(error: BaseException, file: str = "") -> str:

@@ -173,6 +173,7 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
     checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
     game: Annotated[str | None, typer.Option(help="The game, where it is a Python file of yours.")] = None,
+    algo: Annotated[str | None, typer.Option(help="The algorithm, where it is a Python file of yours.")] = None,
     half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -188,7 +189,7 @@ def export(
         rules = make_stored_game(about["game_text"], named)
     except BadInput as error:
         raise BadInput(f"{run}: {error}") from None
-    trained = load_trained(str(run), rules, checkpoint, algorithm=None)
+    trained = load_trained(str(run), rules, checkpoint, None if algo is None else ALGORITHMS.read(algo))
     trained.save(file, half)
     if json:
         return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})

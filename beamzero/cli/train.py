@@ -37,13 +37,16 @@ def train_command(
     game: GameName,
     algo: Annotated[
         str | None,
-        typer.Option(help="The algorithm: probs, alphazero or td; by default the recipe's own, or else probs."),
+        typer.Option(
+            help=f"The algorithm: {', '.join(ALGORITHMS.built_in)}, or file.py:Class of yours;"
+            f" by default the recipe's own, or else {DEFAULT_ALGORITHM}."
+        ),
     ] = None,
     recipe: Annotated[
         str | None,
         typer.Option(
             help="Settings that are known to work, as beamzero recipes lists them; by default GAME_quick, "
-            "or GAME_alphazero_quick with --algo alphazero, where there is one."
+            "or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
         ),
     ] = None,
     set_: Annotated[
@@ -73,6 +76,7 @@ def train_command(
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
     if minutes is not None and iterations is not None:
         raise BadInput("give --minutes or --iterations, not both")
+    algo = None if algo is None else ALGORITHMS.read(algo)
     if recipe is None and not resume:
         recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
     order = Order(
@@ -111,8 +115,9 @@ def train_command(
     if not outcome.interrupted:
         return 0
     game, folder = outcome.run.about["game_text"], outcome.run.folder
+    own = "" if algo is None or ALGORITHMS.source(algo) == algo else f" --algo {quote(ALGORITHMS.source(algo))}"
     err.print(
-        f"go on with: {_this_command()} train {quote(game)} --run {quote(str(folder))} --resume",
+        f"go on with: {_this_command()} train {quote(game)}{own} --run {quote(str(folder))} --resume",
         soft_wrap=True,
         markup=False,
     )
@@ -148,5 +153,5 @@ def _show(outcome: Outcome) -> None:
     if outcome.run.plot_path.exists():
         out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
     options = outcome.algorithm.agent.to_play(dataclasses.asdict(outcome.algorithm.settings))
-    agent = agent_text(ALGORITHMS.source(outcome.run.about["algorithm"]), str(folder), options)
+    agent = agent_text(outcome.run.about["algorithm"], str(folder), options)
     out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True, markup=False)

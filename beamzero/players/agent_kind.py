@@ -63,8 +63,10 @@ def agent_kind(algorithm: str) -> AgentKind:
 
 
 def agent_text(algorithm: str, path: str, options: Mapping[str, str]) -> str:
-    """Write the text that names a trained agent."""
-    return f"{algorithm}:{','.join([quote(path), *(f'{key}={quote(value)}' for key, value in options.items())])}"
+    """Write the text that names a trained agent, in any process."""
+    source = ALGORITHMS.source(algorithm)
+    parts = [quote(path), *(f"{key}={quote(value)}" for key, value in options.items())]
+    return f"{source}{',' if ':' in source else ':'}{','.join(parts)}"
 
 
 def own_file(spec: Spec) -> Spec:

@@ -143,10 +143,9 @@ def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> No
     found = info.get("algorithm")
     if not isinstance(found, str) or found not in ALGORITHMS:
         known = " and ".join(ALGORITHMS)
-        raise BadInput(
-            f"{where} was trained by {found!r:.60}, but this version plays agents of {known}; an algorithm in a Python"
-            " file is known only where you name it: file.py:Class"
-        )
+        named = isinstance(found, str) and found.isidentifier()
+        hint = f"; if it is a class in a Python file of yours, name it: file.py:{found:.60}" if named else ""
+        raise BadInput(f"{where} was trained by {found!r:.60}, but this version plays agents of {known}{hint}")
     if wanted not in (None, found):
         raise BadInput(f"{where} was trained by {found}: write {found}:{quote(where)}")
 
@@ -175,11 +174,11 @@ def every_checkpoint(name: str) -> dict[int, str]:
     spec = parse(name)
     if spec.options.get("checkpoint") != ALL:
         return {}
-    spec = own_file(spec)
-    if spec.head not in ALGORITHMS:
+    agent = own_file(spec)
+    if agent.head not in ALGORITHMS:
         return {}
-    path = spec.options.get("path") or next(iter(spec.arguments), "")
-    run = open_trained_run(Path(path), spec.head)
+    path = agent.options.get("path") or next(iter(agent.arguments), "")
+    run = open_trained_run(Path(path), agent.head)
     others = [quote(text) for text in spec.arguments]
     others += [f"{key}={quote(text)}" for key, text in spec.options.items() if key != "checkpoint"]
     steps = Checkpoints(run.checkpoints_folder, keep=1).steps()

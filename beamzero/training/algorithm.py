@@ -13,7 +13,7 @@ from beamzero.games import Game
 from beamzero.nets import Weights
 from beamzero.players import Player
 from beamzero.players.agent_kind import AgentKind
-from beamzero.registry import ALGORITHMS, missing_members
+from beamzero.registry import ALGORITHMS, check_fields, check_frozen, missing_members
 from beamzero.search.memory import Needs
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.report import Phase
@@ -88,7 +88,10 @@ class Algorithm(Protocol):
         share: float | None = None,
         crew: Crew = CORES,
     ) -> tuple[Any, dict[str, Any]]:
-        """The state after one iteration, and what was measured in it, losses under names that end in ``_loss``.
+        """The state after one iteration, and what was measured in it.
+
+        That is how many `games` were played, how many `evaluations` of positions by nets that took, the `seconds` of
+        each phase as a dict, and what else is worth a curve; losses under names that end in ``_loss``.
 
         `share` is how much of the run is done, from 0 to 1, which schedules follow; by default that of the iterations.
         The `crew` does what can be cut into pieces. Both results depend on nothing but the state before, the number of
@@ -107,5 +110,5 @@ def check_algorithm(kind: Any, name: str) -> None:
         raise BadInput(f"{name!r} is no algorithm: it has no {', '.join(missing)}")
     if not (inspect.isclass(kind.settings_type) and issubclass(kind.settings_type, RunSettings)):
         raise BadInput(f"{name!r} is no algorithm: its settings_type must be a subclass of RunSettings")
-    if None in (kind.__hash__, kind.settings_type.__hash__):
-        raise BadInput(f"{name!r} is no algorithm: write @dataclasses.dataclass(frozen=True) above it and its settings")
+    check_frozen(kind, f"{name!r} is no algorithm")
+    check_fields(kind.settings_type, f"{name!r} is no algorithm")

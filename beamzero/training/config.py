@@ -13,7 +13,7 @@ from beamzero.games import Game, make_game
 from beamzero.spec import parse_options, unknown
 from beamzero.training.algorithm import ALGORITHMS
 
-DEFAULT_ALGORITHM = next(iter(ALGORITHMS))
+DEFAULT_ALGORITHM = next(iter(ALGORITHMS.built_in))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -156,6 +156,7 @@ class _Training:
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
         state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase, crew=self.crew)
+        _check_record(record, self.algorithm.title)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
         if facts := self.crew.facts():
@@ -286,6 +287,13 @@ class _Training:
             if not self.warned_of_picture:
                 self.report.message(f"the picture of the run could not be drawn: {reason(error)}")
             self.warned_of_picture = True
+
+
+def _check_record(record: Mapping[str, Any], title: str) -> None:
+    """Raise RunStopped where an algorithm does not say what every line of metrics has."""
+    missing = [name for name in ("games", "evaluations", "seconds") if name not in record]
+    if missing:
+        raise RunStopped(f"{title} does not say the {', '.join(missing)} of an iteration")
 
 
 def _read_note(note: Mapping[str, Any], step: int) -> tuple[dict[str, Any] | None, dict[str, Any] | None, float]:

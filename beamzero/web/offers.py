@@ -11,14 +11,14 @@ from pathlib import Path
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
-from beamzero.players.agent_kind import agent_kind, agent_text
+from beamzero.players.agent_kind import agent_kind, agent_text, own_file
 from beamzero.players.levels import LEVELS
 from beamzero.players.trained import load_info, shipped_agents
 from beamzero.registry import ALGORITHMS
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.run import Run, RunSummary, list_runs
 from beamzero.search.minimax import affordable_depth
-from beamzero.spec import unknown
+from beamzero.spec import parse, unknown
 
 HUMAN = "human"
 RUN = "run:"
@@ -85,10 +85,8 @@ class Offers:
                     yield AgentOffer(text, text, f"Trained, {level}", f"ships with beamzero, plays {level}", number)
         for number, (spec, text) in enumerate(self.agents):
             if make_game(spec).identity == game.identity:
-                # The text of a trained agent holds a path of this machine: clients see a number and the path's end.
-                head, _, rest = text.partition(":")
-                title = Path(rest.partition(",")[0]).name if head in ALGORITHMS else head if "/" in text else text
-                yield AgentOffer(f"extra:{number}", text, title, f"{head}, named when the server was started", 9)
+                title, kind = _without_paths(text)
+                yield AgentOffer(f"extra:{number}", text, title, f"{kind}, named when the server was started", 9)
 
     def default_agent(self, name: str) -> AgentOffer:
         """Who plays where nobody was chosen: one that answers at once and is no pushover."""
@@ -140,6 +138,14 @@ class Offers:
         if name not in runs:
             raise unknown("run", name, list(runs))
         return runs[name]
+
+
+def _without_paths(text: str) -> tuple[str, str]:
+    """What clients see of an agent whose text may hold paths of this machine: a title, and what kind it is."""
+    spec = own_file(parse(text))
+    if spec.head in ALGORITHMS:
+        return Path(spec.options.get("path") or "".join(spec.arguments[:1])).name, spec.head
+    return (spec.head if "/" in text else text), spec.head
 
 
 def checkpoints_of(run: RunSummary) -> list[int]:
