@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,7 +62,7 @@ def agents(json: AsJson = False) -> None:
         "minimax:D": "every line of D plies, with the game's own evaluation; by=FEATURE, by=nothing",
         "alphabeta:D": "the same moves sooner, with deepening, a table and quiescence; also seconds=S, nodes=N",
         "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S",
-        **{f"{name}:{text}": about for name in ALGORITHMS for text, about in agent_kind(name).texts.items()},
+        **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
         "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
         "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",
         "clairvoyance:worlds=N": "a game of hidden cards such as bridge, dealt N times and solved with open cards",
@@ -84,6 +85,14 @@ def agents(json: AsJson = False) -> None:
         table.add_row(f"{info['algorithm']}:{name}", Text(f"shipped; plays {info['game']}"))
     out.print(table)
     out.print("\nin beamzero play you can also name human, for a second person", style="dim")
+
+
+def _texts(algorithm: str) -> Mapping[str, str]:
+    """How agents of an algorithm are named; a plug-in that cannot be used says why instead."""
+    try:
+        return agent_kind(algorithm).texts
+    except BadInput as error:
+        return {"PATH": str(error)}
 
 
 def recipes(

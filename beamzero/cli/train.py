@@ -94,7 +94,7 @@ def train_command(
     with (
         TrainingDisplay() as display,
         metrics_at(prometheus, display.message) as registry,
-        workers_of(cluster, workers, worker_gpus, display.message, make_game(game)) as pool,
+        workers_of(cluster, workers, worker_gpus, display.message, make_game(game), algo) as pool,
     ):
         report: Report = display
         if registry is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,8 +20,9 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import NETS
 from beamzero.players import make_player
-from beamzero.registry import ALGORITHMS, load_file
+from beamzero.registry import ALGORITHMS, load_file, missing_members
 from beamzero.runs.checkpoints import Checkpoints
+from beamzero.training.algorithm import Algorithm
 from beamzero.web.offers import Offers
 from tests.training.toy import ROOT, numbers
 from tests.web.serving import begin, seat, server
@@ -133,6 +135,15 @@ def test_nothing_that_a_data_file_says_runs_the_file(folder, capsys):
         Offers(["tic_tac_toe"], runs=folder).agent("tic_tac_toe", "run:run")
     assert {path.name for path in folder.iterdir()} == {"own_algorithm.py", "run"}
     assert said(capsys, *train, "--resume", "--iterations", "1")["iterations"] == 1 and Path("ran").exists()
+
+
+def test_the_guide_shows_what_stands_in_the_example():
+    guide = (ROOT / "docs" / "add-your-own-algorithm.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4 and all(block in EXAMPLE.read_text(encoding="utf-8") for block in blocks)
+    assert all(
+        f"`{member}" in guide for member in missing_members(object, Algorithm) if member not in ("game", "settings")
+    )
 
 
 def _with_package() -> dict[str, str]:
