@@ -110,6 +110,7 @@ def test_what_is_no_algorithm_is_told_what_it_lacks():
 
     line = refused(ALGORITHMS.register, "empty", Empty)
     assert line.startswith("'empty' is no algorithm: it has no agent, bytes_needed, compared, from_agent, ")
+    assert refused(ALGORITHMS.register, "mcts", TD).endswith("name of your algorithm: other agents go by it")
     assert refused(ALGORITHMS.register, "five", 5) == "'five' is no algorithm: it must be a class"
 
     class HalfAgent(TD):

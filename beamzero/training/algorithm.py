@@ -11,7 +11,7 @@ from jax import Array
 from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import Weights
-from beamzero.players import Player
+from beamzero.players import AGENTS, Player
 from beamzero.players.agent_kind import AgentKind
 from beamzero.registry import ALGORITHMS, check_fields, check_frozen, missing_members
 from beamzero.search.memory import Needs
@@ -101,6 +101,8 @@ class Algorithm(Protocol):
 
 def check_algorithm(kind: Any, name: str) -> None:
     """Raise BadInput, with what is missing, where a class from outside is no `Algorithm`."""
+    if name in AGENTS:
+        raise BadInput(f"{name!r} cannot be the name of your algorithm: other agents go by it")
     if not callable(kind):
         raise BadInput(f"{name!r} is no algorithm: it must be a class")
     missing = missing_members(kind, Algorithm)
