@@ -30,8 +30,8 @@ from beamzero.cluster.connect import connected
 from beamzero.cluster.crew import ClusterCrew
 from beamzero.cluster.pool import Pool
 from beamzero.games import make_game
-from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.config import find_recipe, make_settings, settle
+from beamzero.training.algorithm import ALGORITHMS
+from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.crew import CORES, Batch, Crew, Told, Work
 
 RECIPES = ("connect_four_quick", "connect_four_alphazero_quick")
@@ -152,7 +152,7 @@ def measure(name: str, changes: Mapping[str, str], pool: Pool, cut_for: int, rou
     """Iterations that are cut into pieces for so many workers, whoever does them."""
     recipe = find_recipe(name)
     game, kind = make_game(recipe.game), ALGORITHMS[recipe.algorithm]
-    algorithm = kind.algorithm(game, settle(make_settings(recipe, changes), game, cut_for))
+    algorithm = kind.algorithm(game, make_settings(recipe, changes).resolved(game, cut_for))
     here, there = Watched(CORES), Watched(ClusterCrew(pool), pool)
     state = algorithm.init(jax.random.key(0))
     for crew in (here.crew, there.crew):

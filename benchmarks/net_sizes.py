@@ -28,14 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 
+from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.arena.battle import battle
 from beamzero.arena.exhaust import exhaust
 from beamzero.compiler import keep_compiled_code
 from beamzero.games import Game, make_game
 from beamzero.nets import count_parameters
 from beamzero.players import Player, make_player
-from beamzero.training.alphazero import AlphaZero
-from beamzero.training.config import make_settings, settle
+from beamzero.training.config import make_settings
 
 
 def never_loses(game: Game, player: Player) -> bool:
@@ -121,7 +121,7 @@ def measure(name: str, task: Task, net: str, seeds: int) -> None:
     game = make_game(name)
     iterations = -(-task.limit // task.settings["games"])
     made = make_settings(None, {**task.settings, "net": net, "iterations": iterations, "rate_every": 0}, "alphazero")
-    algorithm = AlphaZero(game, settle(made, game))
+    algorithm = AlphaZero(game, made.resolved(game))
     warm = algorithm.init(jax.random.key(0))
     algorithm.iterate(warm, 0, jax.random.key(0), _quiet)  # compiles
     trials = [train(algorithm, task, seed) for seed in range(seeds)]

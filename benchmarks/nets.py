@@ -18,14 +18,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 
+from beamzero.algorithms.probs.iterate import Probs
 from beamzero.arena.battle import battle
 from beamzero.compiler import keep_compiled_code
 from beamzero.games import make_game
 from beamzero.nets import count_parameters
 from beamzero.players import SearchPlayer, make_player
 from beamzero.search.simple import OneLook
-from beamzero.training.config import find_recipe, make_settings, settle
-from beamzero.training.probs import Probs
+from beamzero.training.config import find_recipe, make_settings
 
 LARGE = "conv:channels=32-64,dense=160-112"
 PAIRS = [
@@ -55,7 +55,7 @@ def measure(value_net: str, q_net: str, seconds: float, seed: int) -> None:
     recipe = find_recipe("connect_four_quick")
     game = make_game(recipe.game)
     changes = {"value_net": value_net, "q_net": q_net}
-    pace = Probs(game, settle(make_settings(recipe, changes), game))
+    pace = Probs(game, make_settings(recipe, changes).resolved(game))
     state = pace.init(jax.random.key(seed))
     laps = []
     for iteration in range(5):
@@ -64,7 +64,7 @@ def measure(value_net: str, q_net: str, seconds: float, seed: int) -> None:
         laps.append(time.perf_counter() - start)
     # Games grow longer as the agent learns, by about a third.
     iterations = max(2, round(seconds / (1.3 * sum(laps[2:]) / 3)))
-    algorithm = Probs(game, settle(make_settings(recipe, {**changes, "iterations": iterations}), game))
+    algorithm = Probs(game, make_settings(recipe, {**changes, "iterations": iterations}).resolved(game))
     state = algorithm.init(jax.random.key(seed))
     start = time.perf_counter()
     done = 0

@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import jax
 
+from beamzero.algorithms.probs.iterate import Probs
 from beamzero.compiler import keep_compiled_code
 from beamzero.games import make_game
-from beamzero.training.config import find_recipe, make_settings, settle
-from beamzero.training.probs import Probs
+from beamzero.training.config import find_recipe, make_settings
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
     print(" games     E  s/iteration  searched states  M evaluations/s  first, compiling")
     for games in arguments.games:
         for expand in arguments.expand:
-            settings = settle(make_settings(recipe, {"games": games, "expand": expand}), make_game(recipe.game))
+            settings = make_settings(recipe, {"games": games, "expand": expand}).resolved(make_game(recipe.game))
             measure(Probs(make_game(recipe.game), settings), arguments.iterations)
 
 

@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import jax
 import jax.numpy as jnp
 
+from beamzero.algorithms.alphazero.iterate import AlphaZero
+from beamzero.algorithms.alphazero.window import empty_window
 from beamzero.cli.bench_beam import some_positions
 from beamzero.cli.timing import on_every_core, seconds_of
 from beamzero.compiler import keep_compiled_code
@@ -29,9 +31,7 @@ from beamzero.nets import count_parameters
 from beamzero.search.cores import searches_at_once
 from beamzero.search.mcts import MCTS
 from beamzero.search.simple import random_moves
-from beamzero.training.alphazero import AlphaZero
-from beamzero.training.config import find_recipe, make_settings, settle
-from beamzero.training.window import empty_window
+from beamzero.training.config import find_recipe, make_settings
 
 RECIPES = ("connect_four_alphazero_mlp", "chess_alphazero")
 ROOTS = {"cpu": {"connect_four": 512, "chess": 4}, "gpu": {"connect_four": 2**15, "chess": 2**11}}
@@ -56,7 +56,7 @@ def figures(recipe_name: str, short: dict[str, int]) -> dict[str, str]:
     """One column: each figure as text, by its name."""
     recipe = find_recipe(recipe_name)
     game = make_game(recipe.game)
-    algorithm = AlphaZero(game, settle(make_settings(recipe, {}), game))
+    algorithm = AlphaZero(game, make_settings(recipe, {}).resolved(game))
     return {**memory(algorithm), **search_rates(algorithm), **self_play_rates(algorithm, short)}
 
 
@@ -122,7 +122,7 @@ def self_play_rates(algorithm: AlphaZero, short: dict[str, int]) -> dict[str, st
     """Of the second of two iterations that hardly learn; the first compiles."""
     game, full = algorithm.game, algorithm.settings
     less: dict[str, Any] = {**short, "lanes": 0, "batches": 1, "batch_size": 8, "window": 1000}
-    settings = settle(dataclasses.replace(full, **less), game)
+    settings = dataclasses.replace(full, **less).resolved(game)
     brief = AlphaZero(game, settings)
     state = brief.init(jax.random.key(0))
     record: dict[str, Any] = {}

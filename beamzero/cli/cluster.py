@@ -38,9 +38,14 @@ WorkerGpus = Annotated[
 
 @contextlib.contextmanager
 def workers_of(
-    cluster: str | None, workers: int | None, gpus: float, warn: Callable[[str], None], game: Game | None = None
+    cluster: str | None,
+    workers: int | None,
+    gpus: float,
+    warn: Callable[[str], None],
+    game: Game | None = None,
+    algorithm: str | None = None,
 ) -> Iterator[Pool | None]:
-    """The workers that were asked for, who can play `game`; None where the work is to be done here."""
+    """The workers that were asked for, who know `game` and `algorithm`; None where the work is to be done here."""
     if cluster is None:
         if workers is not None or gpus:
             raise BadInput("--workers and --worker-gpus are for --cluster: say which one, such as --cluster local")
@@ -51,7 +56,7 @@ def workers_of(
         raise BadInput(f"--worker-gpus is {gpus:g}, but must be a whole number, or a part of one GPU from 0.0001 on")
     with connected(cluster) as ray:
         room = _room([node["Resources"] for node in ray.nodes() if node["Alive"]], gpus)
-        files = {} if game is None else files_of(game)
+        files = {} if game is None else files_of(game, algorithm or "")
         with Pool(workers or room, gpus, warn, files) as pool, heeding_termination():
             yield pool
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from beamzero.errors import BadInput
-from beamzero.spec import quote
 
 
 class _Console(Console):
@@ -47,12 +46,6 @@ Moves = Annotated[
     str,
     typer.Option(help="Moves to play first, separated by commas; what is rolled then stands behind a move: 6/5:4-2."),
 ]
-
-
-def agent_text(algorithm: str, path: str, sims: int = 100) -> str:
-    """The text that names a trained agent as one plays against it: AlphaZero with so many simulations a move."""
-    search = f",sims={sims}" if algorithm == "alphazero" else ""
-    return f"{algorithm}:{quote(path)}{search}"
 
 
 def print_json(result: dict[str, Any]) -> None:

@@ -85,12 +85,14 @@ class TrainingDisplay(Report):
         usual = sorted(self._recent)[len(self._recent) // 2]
         left = usual * (self._total - done)
         seconds = record["seconds"]
-        searching = max(seconds.get("search", seconds["self_play"]), 1e-9)  # AlphaZero searches while it plays
+        spent = max(sum(seconds.values()), 1e-9)
+        # What searches while it plays has no phase of its own for that.
+        searching = max(seconds.get("search", seconds.get("self_play", spent)), 1e-9)
         figures = {
-            "games/s": f"{record['games'] / max(sum(seconds.values()), 1e-9):,.0f}",
+            "games/s": f"{record['games'] / spent:,.0f}",
             **{f"{_COUNTS[key]}/s": f"{record[key] / searching:,.0f}" for key in _COUNTS if key in record},
             **{f"loss {name}": f"{loss:.4f}" for name, loss in losses(record).items()},
-            "turns": f"{record['mean_turns']:.1f}",
+            **({"turns": f"{record['mean_turns']:.1f}"} if "mean_turns" in record else {}),
             "Elo": elo_text(dict(self._rating)) if self._rating else "-",
             **({"climb": f"{self._climb['total']:g} of {self._climb['of']}"} if self._climb else {}),
             "left": _clock(left),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +15,11 @@ from beamzero.cli.common import AsJson, out, print_json
 from beamzero.errors import BadInput
 from beamzero.games import GAMES, make_game, make_stored_game
 from beamzero.games.pgx_games import PGX_GAMES
+from beamzero.players.agent_kind import agent_kind
 from beamzero.players.trained import load_info, load_trained, shipped_agents
 from beamzero.runs.run import Run, list_runs
 from beamzero.spec import field_types
-from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, list_recipes, make_settings
 from beamzero.training.settings import describe_settings
 
@@ -52,25 +54,24 @@ def games(json: AsJson = False) -> None:
 
 def agents(json: AsJson = False) -> None:
     """List the agents that can be named, and the trained ones that ship."""
+    first, *more = ALGORITHMS
+    others = " and ".join(more)
     kinds = {
         "random": "any legal move",
         "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
         "minimax:D": "every line of D plies, with the game's own evaluation; by=FEATURE, by=nothing",
         "alphabeta:D": "the same moves sooner, with deepening, a table and quiescence; also seconds=S, nodes=N",
         "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S",
-        "probs:PATH": "a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent",
-        "probs:PATH,expand=N": "the same with a beam search of N expansions at play; also depth=M, strict=true",
-        "alphazero:PATH": "an agent trained by AlphaZero, one look at the net",
-        "alphazero:PATH,sims=N": "the same with a tree search of N simulations a move; also seconds=S",
+        **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
         "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
         "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",
         "clairvoyance:worlds=N": "a game of hidden cards such as bridge, dealt N times and solved with open cards",
         "expectiminimax:D": "games with dice such as backgammon, D turns deep; also seconds=S, nodes=N, rolls=N",
-        "td:PATH": "an agent trained by TD(lambda), one look; depth=D searches D turns",
         "gnubg": "GNU Backgammon; plies=N",
         "cfr:iterations=N": "a small game of hidden cards such as leduc_poker, solved by N iterations of CFR+",
-        "probs:PATH,level=L": "a trained agent at a level: beginner, easy, medium, hard or full; so alphazero and td",
-        "probs:RUN,checkpoint=C": "another checkpoint of a run: best, last or the number of an iteration; so alphazero",
+        f"{first}:PATH,level=L": f"a trained agent at a level: beginner, easy, medium, hard or full; so {others}",
+        f"{first}:RUN,checkpoint=C": f"another checkpoint of a run: best, last or an iteration's number; so {others}",
+        "file.py:Class,PATH": "an agent that an algorithm in a file of yours has trained",
     }
     shipped = {name: load_info(path) for name, path in shipped_agents().items()}
     if json:
@@ -84,6 +85,14 @@ def agents(json: AsJson = False) -> None:
         table.add_row(f"{info['algorithm']}:{name}", Text(f"shipped; plays {info['game']}"))
     out.print(table)
     out.print("\nin beamzero play you can also name human, for a second person", style="dim")
+
+
+def _texts(algorithm: str) -> Mapping[str, str]:
+    """How agents of an algorithm are named; a plug-in that cannot be used says why instead."""
+    try:
+        return agent_kind(algorithm).texts
+    except BadInput as error:
+        return {"PATH": str(error)}
 
 
 def recipes(
@@ -116,7 +125,7 @@ def _show_recipe(name: str, json: bool) -> None:
     if json:
         values = {key: value for key, value, _, _ in rows}
         return print_json({"recipe": name, "game": recipe.game, "algorithm": recipe.algorithm, "settings": values})
-    title = ALGORITHMS[recipe.algorithm].algorithm.title
+    title = ALGORITHMS[recipe.algorithm].title
     out.print(Text.assemble((recipe.name, "bold"), f": {recipe.about} (game {recipe.game}, by {title})\n"))
     table = Table(box=None, header_style="bold")
     for title in ("setting", "value", "meaning"):
@@ -173,6 +182,7 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
     checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
     game: Annotated[str | None, typer.Option(help="The game, where it is a Python file of yours.")] = None,
+    algo: Annotated[str | None, typer.Option(help="The algorithm, where it is a Python file of yours.")] = None,
     half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
     json: AsJson = False,
 ) -> None:
@@ -188,7 +198,7 @@ def export(
         rules = make_stored_game(about["game_text"], named)
     except BadInput as error:
         raise BadInput(f"{run}: {error}") from None
-    trained = load_trained(str(run), rules, checkpoint, algorithm=None)
+    trained = load_trained(str(run), rules, checkpoint, None if algo is None else ALGORITHMS.read(algo))
     trained.save(file, half)
     if json:
         return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})

@@ -34,7 +34,7 @@ from beamzero.arena.records import (
 from beamzero.arena.review import review
 from beamzero.cli.analyse import analyse_command
 from beamzero.cli.board import SIDES, draw_board, in_colour, rolled_text, side_names, side_text
-from beamzero.cli.common import AsJson, GameName, Moves, SaveGames, agent_text, err, out, print_json
+from beamzero.cli.common import AsJson, GameName, Moves, SaveGames, err, out, print_json
 from beamzero.cli.keyboard import keyboard
 from beamzero.cli.position import Position, split_moves
 from beamzero.cli.values import draw_analysis, draw_move, draw_values
@@ -42,6 +42,7 @@ from beamzero.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.games.chance import parse_outcome
 from beamzero.players import Player, make_player
+from beamzero.players.agent_kind import agent_kind, agent_text
 from beamzero.players.analysis import analyse, list_moves, step
 from beamzero.players.levels import LEVELS
 from beamzero.players.player import batch_of_one
@@ -50,8 +51,7 @@ from beamzero.runs.interrupts import uninterrupted
 from beamzero.runs.run import list_runs
 from beamzero.search.evaluator import SearchResult
 from beamzero.search.lookahead import affordable_depth
-from beamzero.spec import quote
-from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.algorithm import ALGORITHMS
 
 HUMAN = "human"
 RUNS = "runs"
@@ -126,10 +126,10 @@ def default_agent(game: Game, level: str | None = None) -> tuple[str, str]:
         if info["game"] == game.identity:
             return f"{info['algorithm']}:{name},level={level or 'full'}", " (it ships with beamzero)"
     for run in list_runs(RUNS):
-        if run.damaged is None and run.game == game.identity and run.algorithm in ALGORITHMS and run.iterations:
-            text = agent_text(run.algorithm, str(run.folder))
-            own = text if level is None else f"{run.algorithm}:{quote(str(run.folder))},level={level}"
-            return own, f" (the newest run in {RUNS})"
+        algorithm = run.algorithm or ""
+        if run.damaged is None and run.game == game.identity and algorithm in ALGORITHMS and run.iterations:
+            options = agent_kind(algorithm).to_play({}) if level is None else {"level": level}
+            return agent_text(algorithm, str(run.folder), options), f" (the newest run in {RUNS})"
     if level is not None:
         raise BadInput(f"only trained agents have levels, and none of {game.name} ships or is in {RUNS}")
     if game.hidden:

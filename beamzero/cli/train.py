@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
-from beamzero.cli.common import AsJson, GameName, agent_text, err, out, print_json, split_setting
+from beamzero.cli.common import AsJson, GameName, err, out, print_json, split_setting
 from beamzero.cli.display import TrainingDisplay
 from beamzero.cli.lists import elo_text
 from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
@@ -20,12 +20,13 @@ from beamzero.cluster.crew import ClusterCrew
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.leaving import INTERRUPTED
+from beamzero.players.agent_kind import agent_text
+from beamzero.registry import ALGORITHMS
 from beamzero.spec import quote
 from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
 from beamzero.training.report import Report
-from beamzero.training.settings import AlphaZeroSettings, RunSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -36,13 +37,16 @@ def train_command(
     game: GameName,
     algo: Annotated[
         str | None,
-        typer.Option(help="The algorithm: probs, alphazero or td; by default the recipe's own, or else probs."),
+        typer.Option(
+            help=f"The algorithm: {', '.join(ALGORITHMS.built_in)}, or file.py:Class of yours;"
+            f" by default the recipe's own, or else {DEFAULT_ALGORITHM}."
+        ),
     ] = None,
     recipe: Annotated[
         str | None,
         typer.Option(
             help="Settings that are known to work, as beamzero recipes lists them; by default GAME_quick, "
-            "or GAME_alphazero_quick with --algo alphazero, where there is one."
+            "or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
         ),
     ] = None,
     set_: Annotated[
@@ -72,6 +76,7 @@ def train_command(
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
     if minutes is not None and iterations is not None:
         raise BadInput("give --minutes or --iterations, not both")
+    algo = None if algo is None else ALGORITHMS.read(algo)
     if recipe is None and not resume:
         recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
     order = Order(
@@ -89,7 +94,7 @@ def train_command(
     with (
         TrainingDisplay() as display,
         metrics_at(prometheus, display.message) as registry,
-        workers_of(cluster, workers, worker_gpus, display.message, make_game(game)) as pool,
+        workers_of(cluster, workers, worker_gpus, display.message, make_game(game), algo) as pool,
     ):
         report: Report = display
         if registry is not None:
@@ -110,8 +115,9 @@ def train_command(
     if not outcome.interrupted:
         return 0
     game, folder = outcome.run.about["game_text"], outcome.run.folder
+    own = "" if algo is None or ALGORITHMS.source(algo) == algo else f" --algo {quote(ALGORITHMS.source(algo))}"
     err.print(
-        f"go on with: {_this_command()} train {quote(game)} --run {quote(str(folder))} --resume",
+        f"go on with: {_this_command()} train {quote(game)}{own} --run {quote(str(folder))} --resume",
         soft_wrap=True,
         markup=False,
     )
@@ -140,18 +146,12 @@ def _show(outcome: Outcome) -> None:
     out.print(f"\n{state} after {outcome.iterations} iterations, {outcome.seconds:.0f} s of training in all")
     if outcome.rating:
         anchor = next(iter(outcome.rating["scores"]))
-        how = f" ({anchor} is 1000), {_how_rated(outcome.algorithm.settings)}"
+        how = f" ({anchor} is 1000), {outcome.algorithm.rated_by}"
         out.print(Text.assemble("Elo ", (elo_text(outcome.rating), "bold"), how))
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
         out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
-    agent = agent_text(outcome.run.about["algorithm"], str(folder), getattr(outcome.algorithm.settings, "sims", 0))
+    options = outcome.algorithm.agent.to_play(dataclasses.asdict(outcome.algorithm.settings))
+    agent = agent_text(outcome.run.about["algorithm"], str(folder), options)
     out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True, markup=False)
-
-
-def _how_rated(settings: RunSettings) -> str:
-    """How the agent looked for its moves when it was rated."""
-    if not isinstance(settings, AlphaZeroSettings):
-        return "one look at Q"
-    return f"{settings.rate_sims} simulations" if settings.rate_sims else "one look at the net"

@@ -15,7 +15,7 @@ import jax
 from beamzero.cluster.figures import Figures
 from beamzero.cluster.pool import Pool, Ticket
 from beamzero.games import make_game
-from beamzero.training.algorithms import ALGORITHMS, Algorithm
+from beamzero.training.algorithm import ALGORITHMS, Algorithm
 from beamzero.training.crew import Batch, Told, Work, nobody
 
 
@@ -58,13 +58,10 @@ class ClusterCrew:
                 return begun.pop(number)
         owner: Algorithm = work.__self__  # type: ignore[attr-defined]
         settings = json.dumps(dataclasses.asdict(owner.settings), sort_keys=True)
-        function = functools.partial(do_piece, owner.game.spec, _name(owner), settings, work.__name__)
+        algorithm = ALGORITHMS.source(ALGORITHMS.name_of(type(owner)))
+        function = functools.partial(do_piece, owner.game.spec, algorithm, settings, work.__name__)
         tickets = self.pool.begin(function, jax.device_get(batch.weights), pieces)
         return _Begun(work.__name__, batch.weights, data, tickets)
-
-
-def _name(algorithm: Algorithm) -> str:
-    return next(name for name, kind in ALGORITHMS.items() if kind.algorithm is type(algorithm))
 
 
 def do_piece(game: str, algorithm: str, settings: str, work: str, weights: Any, piece: Any) -> Any:
@@ -74,5 +71,5 @@ def do_piece(game: str, algorithm: str, settings: str, work: str, weights: Any, 
 
 @functools.lru_cache(maxsize=4)
 def _make(game: str, algorithm: str, settings: str) -> Algorithm:
-    kind = ALGORITHMS[algorithm]
-    return kind.algorithm(make_game(game), kind.settings(**json.loads(settings)))
+    kind = ALGORITHMS[ALGORITHMS.read(algorithm)]
+    return kind(make_game(game), kind.settings_type(**json.loads(settings)))

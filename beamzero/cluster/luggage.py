@@ -1,4 +1,4 @@
-"""What workers need beside the package: the folder that a command was started in, and the file of a user's own game."""
+"""What workers need beside the package: the folder a command was started in, and a user's own game and algorithm."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from beamzero.games import Game
+from beamzero.registry import ALGORITHMS
 from beamzero.spec import parse
 
 Files = Mapping[str, bytes]
 """What is in files, by their names as seen from the folder that the command was started in."""
 
 
-def files_of(game: Game) -> dict[str, bytes]:
-    """The file below this folder that a game was read from; none for games of packages."""
-    name = parse(game.spec).head
+def files_of(game: Game, algorithm: str = "") -> dict[str, bytes]:
+    """Read the files below this folder that a game and an algorithm are defined in; none for those of packages."""
+    return {**_file_named(game.spec), **_file_named(ALGORITHMS.source(algorithm))}
+
+
+def _file_named(text: str) -> dict[str, bytes]:
+    name = parse(text).head
     below = Path(name).resolve().is_relative_to(Path.cwd()) and not Path(name).is_absolute() and ".." not in name
     return {name: Path(name).read_bytes()} if name.endswith(".py") and below else {}
 

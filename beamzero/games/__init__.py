@@ -9,12 +9,9 @@
 from __future__ import annotations
 
 import functools
-import importlib.machinery
 import importlib.metadata
-import importlib.util
 import inspect
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,7 @@ from beamzero.games.bridge import Bridge
 from beamzero.games.checkers import Checkers
 from beamzero.games.chess import Chess, Chess6x6
 from beamzero.games.connect_four import ConnectFour
-from beamzero.games.faults import USER_MODULE, one_line
+from beamzero.games.faults import one_line
 from beamzero.games.game import CHANCE, OPEN, Game, State
 from beamzero.games.kalah import Kalah
 from beamzero.games.othello import Othello
@@ -32,6 +29,7 @@ from beamzero.games.pgx_games import PGX_GAMES, find_pgx_game
 from beamzero.games.poker import KuhnPoker, LeducPoker
 from beamzero.games.tic_tac_toe import TicTacToe
 from beamzero.games.togyzkumalak import Togyzkumalak
+from beamzero.registry import load_file
 from beamzero.spec import field_types, parse, parse_options, unknown
 
 __all__ = ["CHANCE", "GAMES", "OPEN", "Game", "State", "make_game", "make_stored_game"]
@@ -118,13 +116,8 @@ def _load_class(path: Path, name: str) -> type[Game]:
     """The class `name` of a Python file; the same object each time, so that equal games stay equal."""
     if not path.is_file():
         raise BadInput(f"no file {path.name!r} to read a game from")
-    module_name = f"{USER_MODULE}{path.stem}"
-    spec = importlib.util.spec_from_file_location(module_name, path, loader=_Unwritten(module_name, str(path)))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        module = load_file(path)
     except (Exception, SystemExit) as error:
         raise BadInput(f"{path.name} cannot be loaded: {_one_line(error, str(path))}") from error
     found = [key for key, value in vars(module).items() if _is_game(value) and value is not Game]
@@ -135,13 +128,6 @@ def _load_class(path: Path, name: str) -> type[Game]:
     if not hasattr(kind, "name"):
         kind.name = name
     return kind
-
-
-class _Unwritten(importlib.machinery.SourceFileLoader):
-    """Loads a user's file and leaves no bytecode beside it."""
-
-    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
-        pass
 
 
 def _is_game(kind: Any) -> bool:

@@ -10,8 +10,7 @@ from types import ModuleType
 
 import jax
 
-USER_MODULE = "beamzero_user_"
-"""How the names of modules begin that were loaded from files of users."""
+from beamzero.registry import USER_MODULE
 
 
 def one_line(error: BaseException, files: Collection[str | None]) -> str:

@@ -15,14 +15,17 @@ from jax.tree_util import Partial
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.nets.architectures import MLP, Conv, Dense, NetSettings, ResNet
+from beamzero.nets.architectures import NetSettings
+from beamzero.registry import Registry, check_fields
 from beamzero.search.evaluator import Evaluator, zero_evaluator
-from beamzero.spec import parse, parse_options, unknown
+from beamzero.spec import parse, parse_options
 
 __all__ = [
     "NETS",
     "Net",
+    "NetSettings",
     "Weights",
+    "check_net",
     "compute_dtype",
     "count_parameters",
     "learned",
@@ -32,7 +35,8 @@ __all__ = [
     "make_value_evaluator",
 ]
 
-NETS: dict[str, type[NetSettings]] = {net.name: net for net in (Conv, Dense, MLP, ResNet)}
+NETS = Registry("net", "beamzero.nets", "beamzero.nets.architectures", "beamzero.nets:check_net")
+"""The nets that a text can name: those of this package, of installed packages, and those that Python has registered."""
 
 Weights = dict[str, Any]
 """The weights of a net: a nested dict of float32 arrays. Batch norms have their running statistics among them."""
@@ -48,12 +52,20 @@ def make_net(text: str) -> NetSettings:
     if len(text) > _LONGEST_TEXT:
         raise BadInput(f"the text of a net has {len(text)} characters, but may have at most {_LONGEST_TEXT}")
     spec = parse(text)
-    if spec.head not in NETS:
-        raise unknown("net", spec.head, NETS)
+    kind = NETS.find(spec.head)
     if spec.arguments:
         raise BadInput(f"cannot read {spec.arguments[0]!r} in the net {text!r}: write {spec.head}:key=value")
-    kind = NETS[spec.head]
     return kind(**parse_options(spec.options, kind, spec.head))
+
+
+def check_net(kind: Any, name: str) -> None:
+    """Raise BadInput, with what is missing, where a class from outside does not describe a net."""
+    if not isinstance(kind, type) or not issubclass(kind, NetSettings):
+        raise BadInput(f"{name!r} is no net: it must be a subclass of NetSettings")
+    missing = [member for member in ("build", "layers") if getattr(kind, member) is getattr(NetSettings, member)]
+    if missing:
+        raise BadInput(f"{name!r} is no net: it has no {', '.join(missing)}")
+    check_fields(kind, f"{name!r} is no net")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,17 +156,17 @@ def compute_dtype(precision: str) -> str:
 
 
 def make_evaluator(value_net: Net, value_weights: Weights, q_net: Net, q_weights: Weights) -> Evaluator:
-    """The evaluator of PROBS: V and Q are two nets."""
+    """Make the evaluator of two nets: V, with the head "value", and Q, with the head "scores"."""
     return Evaluator(value=Partial(value_net, value_weights), scores=Partial(q_net, q_weights))
 
 
 def make_value_evaluator(net: Net, weights: Weights) -> Evaluator:
-    """The evaluator of an agent that has V alone: every move is alike to it."""
+    """Make the evaluator of one net with the head "value": every move is alike to it."""
     return zero_evaluator(net.game)._replace(value=Partial(net, weights))
 
 
 def make_joint_evaluator(net: Net, weights: Weights) -> Evaluator:
-    """The evaluator of AlphaZero: one net with a "joint" head; its scores are the policy's logits."""
+    """Make the evaluator of one net with a "joint" head; its scores are the policy's logits."""
     value, scores = (Partial(_OneOfBoth(net, index), weights) for index in (0, 1))
     return Evaluator(value=value, scores=scores, both=Partial(net, weights))
 

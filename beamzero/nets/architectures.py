@@ -301,3 +301,7 @@ def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:
             f"{name} needs observations of height, width and channels, but this game's have shape {shape}; use mlp"
         )
     return shape[0], shape[1], shape[2]
+
+
+BUILT_IN = {net.name: f"beamzero.nets.architectures:{net.__name__}" for net in (Conv, Dense, MLP, ResNet)}
+"""By name: where each is defined, for the registry of nets."""

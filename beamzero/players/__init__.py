@@ -9,14 +9,13 @@
   ``by=``;
 - ``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``: for games with dice, by
   turns; ``rolls=5`` looks at so many rolls instead of all; ``weights=``, ``by=``;
-- ``mcts:sims=200``, ``mcts:seconds=1``: Monte Carlo tree search (UCT) by random games, without a net; also ``c=``;
-- ``alphazero:PATH,sims=200``, ``alphazero:PATH,seconds=1``: a trained agent with its search (PUCT); also ``c=``;
-  ``alphazero:PATH``: one look at its policy;
-- ``probs:PATH``: a trained agent, one look at Q; PATH is a run folder, a .safetensors file or a shipped agent's name;
-- ``probs:PATH,expand=200``: the same with a beam search at play; also ``depth=``, ``strict=``;
-- ``td:PATH``: a trained agent, the move to the position that it likes best; ``td:PATH,depth=2``: the same with
-  expectiminimax, by turns; also ``rolls=``;
-- ``probs:RUN,checkpoint=best``, ``alphazero:RUN,checkpoint=best``: another checkpoint of a run than the last.
+- ``mcts:sims=200``, ``mcts:seconds=1``, ``mcts:nodes=1000``: Monte Carlo tree search (UCT) by random games, without a
+  net; also ``c=``;
+- ``ALGORITHM:PATH``, such as ``probs:runs/connect_four``: an agent that one of `beamzero.algorithms` has trained. PATH
+  is a run folder, a .safetensors file or a shipped agent's name; each algorithm has its own options, such as
+  ``expand=200`` for a beam search or ``seconds=1`` for any; ``checkpoint=best`` takes another checkpoint of a run than
+  the last;
+- ``file.py:Class,PATH``: the same for an algorithm in a file of yours;
 - ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
   move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
 - ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``;
@@ -36,6 +35,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from beamzero.errors import BadInput
 from beamzero.games import Game
+from beamzero.players.agent_kind import agent_kind, own_file
 from beamzero.players.book import with_book
 from beamzero.players.clairvoyant import make_clairvoyant
 from beamzero.players.classic import make_alphabeta, make_expectiminimax, make_minimax
@@ -45,14 +45,11 @@ from beamzero.players.levels import find_level
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer, check_player
 from beamzero.players.solved import make_cfr
-from beamzero.players.trained import load_trained
-from beamzero.players.trees import make_alphazero, make_mcts
-from beamzero.search.beam import BeamSearch
+from beamzero.players.trees import make_mcts
+from beamzero.registry import ALGORITHMS
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.lookahead import Lookahead
-from beamzero.search.protocol import Search
-from beamzero.search.simple import AnyMove, BestChild, OneLook
+from beamzero.search.simple import AnyMove
 from beamzero.spec import Spec, convert, parse, unknown
 
 __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
@@ -63,32 +60,40 @@ def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
 
     `others` are names that the caller takes besides and looks at first: an error lists them too.
     """
-    spec = parse(name)
+    spec = own_file(parse(name))
     head = spec.head
     if head in _STEPS:
         spec = Spec("lookahead", (*spec.arguments, _STEPS[head]), spec.options)
-    if spec.head not in AGENTS:
-        raise unknown("agent", spec.head, [*AGENTS, *_STEPS, *others])
+    make = _maker(spec.head, others)
     if game.hidden and _sees_everything(spec):
         raise BadInput(f"{name} would see what {game.name} hides (these do not: {', '.join(_FAIR)}, one look at a net)")
-    if game.num_chance and spec.head not in _WITH_DICE:
-        raise BadInput(f"{name} knows no dice, which {game.name} has (these do: {', '.join(_WITH_DICE)})")
+    if game.num_chance and spec.head not in _with_dice():
+        raise BadInput(f"{name} knows no dice, which {game.name} has (these do: {', '.join(_with_dice())})")
     if game.num_chance and "book" in spec.options:
         raise BadInput(f"{name}: a book knows no dice, which {game.name} has")
     options = dict(spec.options)
     book, level = options.pop("book", None), options.pop("level", None)
     if level is not None:
         options = find_level(level, name, spec.head, options).settled(spec.head, options)
-    player = AGENTS[spec.head](name.strip(), Spec(spec.head, spec.arguments, options), game)
+    player = make(name.strip(), Spec(spec.head, spec.arguments, options), game)
     check_player(player, 1, thinking=True)
     if level is not None:
         player = find_level(level, name, spec.head).weakened(player)
     return player if book is None else with_book(player, book)
 
 
+def _maker(head: str, others: Collection[str]) -> Callable[[str, Spec, Game], Player]:
+    if head in AGENTS:
+        return AGENTS[head]
+    if head not in ALGORITHMS:
+        raise unknown("agent", head, [*AGENTS, *ALGORITHMS, *_STEPS, *others])
+    return agent_kind(head).make_player
+
+
 def starts_program(name: str) -> bool:
-    """Whether the agent that `name` names is another program: who names one decides what is run on this machine."""
-    return parse(name).head in ("uci", "gtp", "gnubg")
+    """Tell whether making the agent that `name` names runs another program or a user's Python file."""
+    head = parse(name).head
+    return head in ("uci", "gtp", "gnubg") or head.endswith(".py")
 
 
 _FAIR = ("random", "cfr", "clairvoyance")
@@ -97,12 +102,16 @@ _FAIR = ("random", "cfr", "clairvoyance")
 
 def _sees_everything(spec: Spec) -> bool:
     """Whether an agent looks at the whole state, as all searches and books do; a net sees only what `observe` shows."""
-    one_look = spec.head in ("probs", "alphazero") and not spec.options.keys() & {"expand", "sims", "seconds", "level"}
-    return not (one_look or spec.head in _FAIR) or "book" in spec.options
+    if "book" in spec.options:
+        return True
+    if spec.head in ALGORITHMS:
+        return "level" in spec.options or agent_kind(spec.head).peeks(spec.options)
+    return spec.head not in _FAIR
 
 
-_WITH_DICE = ("random", "expectiminimax", "mcts", "alphazero", "probs", "td", "gnubg")
-"""Agents that play where chance decides between the moves; a book does not."""
+def _with_dice() -> list[str]:
+    """List the agents that play where chance decides between the moves; a book does not."""
+    return ["random", "expectiminimax", "mcts", *sorted(ALGORITHMS), "gnubg"]
 
 
 _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}
@@ -122,41 +131,6 @@ def _lookahead(name: str, spec: Spec, game: Game) -> Player:
     return SearchPlayer(name, game, search, zero_evaluator(game), deterministic=False)
 
 
-def _probs(name: str, spec: Spec, game: Game) -> Player:
-    kinds = {"path": str, "checkpoint": str, "expand": int, "depth": int, "strict": bool}
-    argument, options = take(spec, name, "path", kinds)
-    path = options.get("path", argument)
-    if not path:
-        raise BadInput(f"{name} needs an agent, such as probs:runs/connect_four or probs:agent.safetensors")
-    search: Search = OneLook()
-    if "expand" in options:
-        search = BeamSearch(options["expand"], options.get("depth", 99), options.get("strict", False))
-    elif "depth" in options or "strict" in options:
-        raise BadInput(f"{name}: depth and strict belong to a search; give expand=NODES as well")
-    trained = load_trained(path, game, options.get("checkpoint", "last"))
-    return SearchPlayer(name, game, search, trained.evaluator)
-
-
-def _td(name: str, spec: Spec, game: Game) -> Player:
-    argument, options = take(spec, name, "path", {"path": str, "checkpoint": str, "depth": int, "rolls": int})
-    path = options.get("path", argument)
-    if not path:
-        raise BadInput(f"{name} needs an agent, such as td:runs/backgammon or td:agent.safetensors")
-    if "depth" not in options:
-        if "rolls" in options:
-            raise BadInput(f"{name}: rolls belong to a search; give depth=TURNS as well")
-        evaluator = load_trained(path, game, options.get("checkpoint", "last"), "td").evaluator
-        return SearchPlayer(name, game, BestChild(), evaluator)
-    if not game.num_chance:
-        raise BadInput(f"{name}: {game.name} has no chance events, and depth is for games that have")
-    try:
-        search = Expectiminimax(options["depth"], rolls=options.get("rolls", 0))
-    except BadInput as error:
-        raise BadInput(f"{name}: {error}") from None
-    evaluator = load_trained(path, game, options.get("checkpoint", "last"), "td").evaluator
-    return SearchPlayer(name, game, search, evaluator, deterministic=not search.rolls, on_host=True)
-
-
 AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "random": _random,
     "lookahead": _lookahead,
@@ -164,9 +138,6 @@ AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
     "alphabeta": make_alphabeta,
     "expectiminimax": make_expectiminimax,
     "mcts": make_mcts,
-    "probs": _probs,
-    "alphazero": make_alphazero,
-    "td": _td,
     "uci": make_uci,
     "gtp": make_gtp,
     "gnubg": make_gnubg,

@@ -12,14 +12,13 @@ from jax import Array
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, State
+from beamzero.players.agent_kind import agent_kind
 from beamzero.players.player import Player, SearchPlayer
+from beamzero.registry import ALGORITHMS
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.protocol import Carry, Search, Spent
 from beamzero.search.simple import random_moves
 from beamzero.spec import unknown
-
-FULL = {"probs": {"expand": "100"}, "alphazero": {"seconds": "1"}, "td": {"depth": "1"}}
-"""By algorithm: the options with which an agent plays as well as it can at a pace that people bear."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Level:
 
     def settled(self, algorithm: str, options: Mapping[str, str]) -> dict[str, str]:
         """The options of an agent with those that the level adds."""
-        return {**options, **(FULL[algorithm] if self.searches else {})}
+        return {**options, **(agent_kind(algorithm).full if self.searches else {})}
 
     def weakened(self, player: Player) -> Player:
         """The player, slipping."""
@@ -58,8 +57,8 @@ def find_level(text: str, agent: str, algorithm: str, options: Mapping[str, str]
     """The level of that name; BadInput where there is none, or where the agent says itself how it searches."""
     if text not in LEVELS:
         raise unknown("level", text, LEVELS)
-    if algorithm not in FULL:
-        raise BadInput(f"{agent}: only trained agents have levels ({', '.join(FULL)})")
+    if algorithm not in ALGORITHMS:
+        raise BadInput(f"{agent}: only trained agents have levels ({', '.join(ALGORITHMS)})")
     clash = sorted(set(options or ()) - {"path", "checkpoint"})
     if clash:
         raise BadInput(f"{agent}: give a level or {', '.join(clash)}, not both")
@@ -98,6 +97,9 @@ class Slipping(Search):
             action=jnp.where(slips, random_moves(game, carry.states, move_key), found.action),
             policy=(1 - self.slip) * found.policy + self.slip * even,
         )
+
+    def nodes_of_unit(self, game: Game) -> int:
+        return self.search.nodes_of_unit(game)
 
     @property
     def units(self) -> int:

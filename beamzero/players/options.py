@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from beamzero.errors import BadInput
+from beamzero.search.limit import Limit
 from beamzero.spec import Spec, convert
+
+LIMIT_OPTIONS: Mapping[str, type] = {"seconds": float, "nodes": int, "evaluations": int}
+"""The options that limit a search, whatever it is."""
+
+ROOM = 20_000
+"""Units of work for which a tree has room that grows until such a limit, where nothing is said."""
+
+_LONGEST_SECONDS = 3600.0
 
 
 def take(spec: Spec, name: str, argument: str, kinds: Mapping[str, type]) -> tuple[str | None, dict]:
@@ -20,3 +30,14 @@ def take(spec: Spec, name: str, argument: str, kinds: Mapping[str, type]) -> tup
     if spec.arguments and argument in options:
         raise BadInput(f"{argument} is given twice in {name!r}")
     return (spec.arguments[0] if spec.arguments else None), options
+
+
+def take_limit(name: str, options: Mapping[str, Any]) -> Limit | None:
+    """Read the limit that the options of the player called `name` give; None where they give none."""
+    seconds = options.get("seconds")
+    if seconds is not None and not 0 < seconds <= _LONGEST_SECONDS:
+        raise BadInput(f"{name}: seconds is {seconds:g}, but must be more than 0, at most {_LONGEST_SECONDS:g}")
+    try:
+        return Limit(**{key: options[key] for key in LIMIT_OPTIONS if key in options}) or None
+    except BadInput as error:
+        raise BadInput(f"{name}: {error}") from None

@@ -8,7 +8,7 @@ import importlib.resources
 import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import ml_dtypes
@@ -16,46 +16,20 @@ import numpy as np
 
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import Game
-from beamzero.nets import (
-    Net,
-    Weights,
-    compute_dtype,
-    make_evaluator,
-    make_joint_evaluator,
-    make_net,
-    make_value_evaluator,
-)
+from beamzero.nets import Net, Weights, compute_dtype, make_net
+from beamzero.players.agent_kind import agent_kind, own_file
+from beamzero.players.options import take
+from beamzero.registry import ALGORITHMS
 from beamzero.runs.agentfile import flatten, load_agent, save_agent, unflatten
 from beamzero.runs.checkpoints import Checkpoints, Restored
 from beamzero.runs.run import Run
 from beamzero.search.evaluator import Evaluator
-from beamzero.spec import parse, quote, unknown
-
-
-class NetPlace(NamedTuple):
-    """Where a net of an agent is described, and where its weights lie in a checkpoint."""
-
-    setting: str
-    """The setting of the run that names the net."""
-    head: str
-    path: tuple[str, ...]
-    """The keys that lead to the weights in the tree of a checkpoint."""
-
-
-AGENT_NETS: dict[str, dict[str, NetPlace]] = {
-    "probs": {
-        "value": NetPlace("value_net", "value", ("value", "weights")),
-        "q": NetPlace("q_net", "scores", ("q", "weights")),
-    },
-    "alphazero": {"net": NetPlace("net", "joint", ("best",))},
-    "td": {"value": NetPlace("value_net", "value", ("value", "weights"))},
-}
-"""The nets that make an agent of each algorithm, by the names that they have in an agent file."""
+from beamzero.spec import Spec, parse, quote, unknown
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """The nets of an agent with their weights, by their names in `AGENT_NETS`, and what is known about them."""
+    """The nets of an agent with their weights, by their names in `AgentKind.nets`, and what is known about them."""
 
     nets: dict[str, Net]
     weights: dict[str, Weights]
@@ -65,7 +39,7 @@ class Trained:
     @classmethod
     def from_tree(cls, game: Game, tree: dict[str, Any], info: dict[str, Any], where: str) -> Trained:
         """The agent in the `tree` of a checkpoint, or of a state of training; `info` says what it is, and `where`."""
-        nets, places = _nets(info, game, where), AGENT_NETS[info["algorithm"]]
+        nets, places = _nets(info, game, where), agent_kind(info["algorithm"]).nets
         weights = {name: functools.reduce(operator.getitem, places[name].path, tree) for name in nets}
         return cls(nets, weights, info)
 
@@ -75,12 +49,7 @@ class Trained:
 
     @property
     def evaluator(self) -> Evaluator:
-        nets, weights = self.nets, self.weights
-        if self.algorithm == "alphazero":
-            return make_joint_evaluator(nets["net"], weights["net"])
-        if self.algorithm == "td":
-            return make_value_evaluator(nets["value"], weights["value"])
-        return make_evaluator(nets["value"], weights["value"], nets["q"], weights["q"])
+        return agent_kind(self.algorithm).evaluator(self.nets, self.weights)
 
     def save(self, path: str | Path, half: bool = False) -> None:
         """Write it as one .safetensors file; with `half` its weights are rounded to 16 bits each."""
@@ -99,7 +68,7 @@ def shipped_agents() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))} if folder.is_dir() else {}
 
 
-def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str | None = "probs") -> Trained:
+def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str | None = None) -> Trained:
     """The agent at `path` (a run folder, a .safetensors file or the name of a shipped agent), which must play `game`.
 
     `checkpoint` says which one of a run: "last", "best", or the number of an iteration. `algorithm` is the one that
@@ -123,6 +92,31 @@ def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str
     return Trained(nets, _fitting(nets, tensors, f"{_no_agent(info, place)}: its weights"), info)
 
 
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where the text of a player says that its agent is."""
+
+    algorithm: str
+    path: str
+    checkpoint: str
+
+    def load(self, game: Game) -> Trained:
+        """Read the agent, which must play `game`."""
+        return load_trained(self.path, game, self.checkpoint, self.algorithm)
+
+
+def take_trained(
+    name: str, spec: Spec, kinds: Mapping[str, type], example: str = "connect_four"
+) -> tuple[Source, dict[str, Any]]:
+    """Take the text of a trained player apart: where the agent is, and the options `kinds` with their values."""
+    argument, options = take(spec, name, "path", {"path": str, "checkpoint": str, **kinds})
+    path = options.pop("path", argument)
+    if not path:
+        head = spec.head
+        raise BadInput(f"{name} needs an agent, such as {head}:runs/{example} or {head}:agent.safetensors")
+    return Source(spec.head, path, options.pop("checkpoint", "last")), options
+
+
 def load_info(path: Path) -> dict[str, Any]:
     """Read what an agent file says, without its weights; BadInput where it does not say game, algorithm and nets."""
     info = load_agent(path)[1]
@@ -137,7 +131,7 @@ def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
     _check_algorithm(run.about, str(folder), algorithm)
     settings = run.about.get("settings")
     settings = settings if isinstance(settings, dict) else {}
-    nets = [place.setting for place in AGENT_NETS[run.about["algorithm"]].values()]
+    nets = [place.setting for place in agent_kind(run.about["algorithm"]).nets.values()]
     missing = [key for key in ("game", "game_text", "settings", "seed", "from") if key not in run.about]
     missing += [key for key in (*nets, "precision") if not isinstance(settings.get(key), str)]
     if missing:
@@ -147,9 +141,11 @@ def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
 
 def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> None:
     found = info.get("algorithm")
-    if not isinstance(found, str) or found not in AGENT_NETS:
-        known = " and ".join(AGENT_NETS)
-        raise BadInput(f"{where} was trained by {found!r:.60}, but this version plays agents of {known}")
+    if not isinstance(found, str) or found not in ALGORITHMS:
+        known = " and ".join(ALGORITHMS)
+        named = isinstance(found, str) and found.isidentifier()
+        hint = f"; if it is a class in a Python file of yours, name it: file.py:{found:.60}" if named else ""
+        raise BadInput(f"{where} was trained by {found!r:.60}, but this version plays agents of {known}{hint}")
     if wanted not in (None, found):
         raise BadInput(f"{where} was trained by {found}: write {found}:{quote(where)}")
 
@@ -159,7 +155,7 @@ def _check_info(info: dict[str, Any], place: Path) -> None:
     settings = info.get("settings")
     settings = settings if isinstance(settings, dict) else {}
     wanted = {"game": info.get("game")}
-    wanted |= {one.setting: settings.get(one.setting) for one in AGENT_NETS[info["algorithm"]].values()}
+    wanted |= {one.setting: settings.get(one.setting) for one in agent_kind(info["algorithm"]).nets.values()}
     missing = [key for key, text in wanted.items() if not isinstance(text, str)]
     if missing:
         raise BadInput(f"{_no_agent(info, place)}: it does not say its {' and '.join(missing)}")
@@ -176,10 +172,13 @@ ALL = "all"
 def every_checkpoint(name: str) -> dict[int, str]:
     """Where the text `name` says ``checkpoint=all``: by iteration, the texts that name the agents of that run."""
     spec = parse(name)
-    if spec.head not in AGENT_NETS or spec.options.get("checkpoint") != ALL:
+    if spec.options.get("checkpoint") != ALL:
         return {}
-    path = spec.options.get("path") or next(iter(spec.arguments), "")
-    run = open_trained_run(Path(path), spec.head)
+    agent = own_file(spec)
+    if agent.head not in ALGORITHMS:
+        return {}
+    path = agent.options.get("path") or next(iter(agent.arguments), "")
+    run = open_trained_run(Path(path), agent.head)
     others = [quote(text) for text in spec.arguments]
     others += [f"{key}={quote(text)}" for key, text in spec.options.items() if key != "checkpoint"]
     steps = Checkpoints(run.checkpoints_folder, keep=1).steps()
@@ -197,7 +196,7 @@ def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) 
 def _from_run(folder: Path, game: Game, checkpoint: str, algorithm: str | None) -> Trained:
     run = open_trained_run(folder, algorithm)
     nets = _nets(run.about, game, str(folder))
-    places = AGENT_NETS[run.about["algorithm"]]
+    places = agent_kind(run.about["algorithm"]).nets
     like: dict[str, Any] = {}
     for name, net in nets.items():
         put(like, places[name].path, net.shapes())
@@ -236,7 +235,7 @@ def _nets(info: dict[str, Any], game: Game, where: str) -> dict[str, Net]:
     try:
         return {
             name: Net(game, make_net(info["settings"][place.setting]), place.head, dtype)
-            for name, place in AGENT_NETS[info["algorithm"]].items()
+            for name, place in agent_kind(info["algorithm"]).nets.items()
         }
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None

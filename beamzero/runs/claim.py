@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +11,26 @@ from beamzero.errors import BadInput
 from beamzero.runs.files import TEMPORARY, write_atomically, writing
 
 
-def claim_folder(folder: Path, file: str, terms: Mapping[str, Any], what: str, free: Collection[str] = ()) -> None:
+def claim_folder(
+    folder: Path,
+    file: str,
+    terms: Mapping[str, Any],
+    what: str,
+    free: Collection[str] = (),
+    renew: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+) -> None:
     """Make the folder, with a `file` of the terms; or find that it holds the same work, where only `free` terms differ.
 
-    `what` is what such work is called. BadInput where the folder holds anything else.
+    `what` is what such work is called. `renew` makes of terms of an earlier version those of this one. BadInput where
+    the folder holds anything else.
     """
     path = folder / file
     terms = json.loads(json.dumps(terms))
     if path.exists():
         try:
-            before = json.loads(path.read_text())
+            before = renew(json.loads(path.read_text()))
             changed = sorted(key for key in terms if before.get(key) != terms[key] and key not in free)
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, TypeError, KeyError):
             raise BadInput(f"{path} is damaged or cannot be read: give another folder") from None
         if changed:
             raise BadInput(f"{folder} holds another {what}, with other {', '.join(changed)}: give another folder")

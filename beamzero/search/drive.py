@@ -150,7 +150,7 @@ def think(
             told_depth, told_at = int(spent.depth[0]), timer.elapsed
         if over:
             return last
-        budget = _next_budget(budget, spent, took / max(1, driven.units), left, limit)
+        budget = _next_budget(budget, spent, took / max(1, driven.units), left, limit, search.nodes_of_unit(game))
 
 
 def _is_reached(limit: Limit, spent: Spent) -> bool:
@@ -158,16 +158,17 @@ def _is_reached(limit: Limit, spent: Spent) -> bool:
     return any(bound is not None and int(so_far[0]) >= bound for bound, so_far in bounds)
 
 
-def _next_budget(budget: int, spent: Spent, each: float, left: float, limit: Limit) -> int:
+def _next_budget(budget: int, spent: Spent, each: float, left: float, limit: Limit, nodes: int) -> int:
     """Choose the units of the next slice: what fits into its time, and into half of what is left of the clock.
 
-    How fast a busy machine will be cannot be known, so no slice is much larger than the one before.
+    How fast a busy machine will be cannot be known, so no slice is much larger than the one before. A unit makes up to
+    `nodes` positions, so that a limit of these is passed by one unit at most, the same one each time.
     """
     most = min(4 * budget, _MOST_UNITS, int(min(_SLICE_SECONDS, left / 2) / max(each, 1e-9)))
-    for bound, so_far in ((limit.nodes, spent.nodes), (limit.evaluations, spent.evaluations)):
+    counted = (limit.nodes, spent.nodes, nodes), (limit.evaluations, spent.evaluations, nodes + 1)
+    for bound, so_far, of_unit in counted:
         if bound is not None:
-            of_one = int(so_far[0]) / max(1, int(spent.units))
-            most = min(most, int((bound - int(so_far[0])) / max(of_one, 1.0)))
+            most = min(most, (bound - int(so_far[0])) // of_unit)
     return max(1, most)
 
 

@@ -311,6 +311,9 @@ class MCTS(Search):
     def outlook(self, game: Game, tree: Tree, result: SearchResult, row: int = 0) -> Outlook:
         return outlook_of(expected_line(tree, row) or [int(result.action[row])], result, row)
 
+    def nodes_of_unit(self, game: Game) -> int:
+        return 2 if game.num_chance else 1
+
     @property
     def units(self) -> int:
         return self.sims

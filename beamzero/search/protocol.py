@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.games import Game, State
+from beamzero.search.children import slots_of
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.limit import Limit
 
@@ -134,6 +135,10 @@ class Search(abc.ABC):
     def units(self) -> int:
         """The units of work that it does at most."""
         return UNLIMITED
+
+    def nodes_of_unit(self, game: Game) -> int:
+        """Count the positions that one unit makes at most, and puts to the evaluator but for one more."""
+        return slots_of(game)
 
     def at_a_glance(self, plies: int) -> Search | None:
         """Make the same search no deeper than `plies`, which knows each move exactly; None where it has no depth."""

@@ -64,6 +64,9 @@ class RandomGames(Search):
         """Count the bytes of the trees of so many roots."""
         return self.search.bytes_needed(game, roots)
 
+    def nodes_of_unit(self, game: Game) -> int:
+        return self.search.nodes_of_unit(game)
+
     @property
     def units(self) -> int:
         return self.search.units

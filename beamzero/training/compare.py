@@ -28,22 +28,19 @@ from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import known_elo
 from beamzero.errors import BadInput
 from beamzero.games import Game
-from beamzero.nets import count_parameters
+from beamzero.nets import Net, count_parameters, make_net
 from beamzero.players import Player, SearchPlayer, make_player
+from beamzero.players.agent_kind import agent_kind, agent_text
 from beamzero.players.trained import Trained
 from beamzero.runs.claim import claim_folder
 from beamzero.runs.files import write_atomically, writing
 from beamzero.runs.run import only_one
 from beamzero.runs.seal import seal, unseal
-from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.mcts import MCTS, MOST_SIMULATIONS
+from beamzero.search.mcts import MOST_SIMULATIONS
 from beamzero.search.memory import check_memory
-from beamzero.search.protocol import Search
-from beamzero.search.simple import OneLook, mean_moves
-from beamzero.spec import field_types, quote
-from beamzero.training.algorithms import ALGORITHMS, Algorithm
-from beamzero.training.config import Recipe, check_game, make_settings, settle
+from beamzero.training.algorithm import ALGORITHMS, Algorithm
+from beamzero.training.config import Recipe, check_game, make_settings
 from beamzero.training.order import make_opponents
 from beamzero.training.report import Phase, Report
 from beamzero.training.workers import DoJobs, Job
@@ -102,16 +99,20 @@ class Comparison:
 
         A gate's games would be evaluations that nobody counts.
         """
-        alike = {"rate_against": self.rate_against, "rate_sims": 0, "gate_games": 0}
-        kind = ALGORITHMS[recipe.algorithm].settings
-        settings = make_settings(recipe, {name: value for name, value in alike.items() if name in field_types(kind)})
-        return ALGORITHMS[recipe.algorithm].algorithm(self.game, settle(settings, self.game))
+        kind = ALGORITHMS[recipe.algorithm]
+        return kind(self.game, make_settings(recipe, {"rate_against": self.rate_against, **kind.compared}))
 
     def terms(self) -> dict[str, Any]:
         """All that the result depends on, as JSON can hold it."""
         plain = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         settings = {recipe.name: dataclasses.asdict(self.algorithm(recipe).settings) for recipe in self.recipes}
         return json.loads(json.dumps({**plain, "game": self.game.identity, "recipes": settings}))
+
+    def renew(self, terms: dict[str, Any]) -> dict[str, Any]:
+        """Leave out of the terms of an earlier version the settings that changed nothing."""
+        kinds = {recipe.name: ALGORITHMS[recipe.algorithm].settings_type for recipe in self.recipes}
+        before = {name: kinds[name].without_retired(said) for name, said in terms["recipes"].items() if name in kinds}
+        return {**terms, "recipes": {**terms["recipes"], **before}}
 
 
 class Point(NamedTuple):
@@ -166,7 +167,7 @@ def compare(
         if comparison.battle_games:
             agent = _searching_agent(comparison, recipe)
             check_games(comparison.game, [agent], comparison.battle_games, "battle_games", play is not play_games)
-    claim_folder(folder, "compare.json", comparison.terms(), "comparison", free=_AFTERWARDS)
+    claim_folder(folder, "compare.json", comparison.terms(), "comparison", _AFTERWARDS, comparison.renew)
     with only_one(folder):
         trainer = _Trainer(comparison, folder, opponents, report)
         points: dict[str, list[list[Point]]] = {recipe.name: [] for recipe in comparison.recipes}
@@ -291,8 +292,9 @@ def _agent_path(folder: Path, recipe: Recipe, seed: int) -> Path:
 
 
 def _parameters(algorithm: Algorithm) -> int:
-    nets = (getattr(algorithm, name, None) for name in ("value_net", "q_net", "net"))
-    return sum(count_parameters(net.shapes()) for net in nets if net is not None)
+    places = algorithm.agent.nets.values()
+    nets = [Net(algorithm.game, make_net(getattr(algorithm.settings, one.setting)), one.head) for one in places]
+    return sum(count_parameters(net.shapes()) for net in nets)
 
 
 def _battles(comparison: Comparison, folder: Path, report: Phase, play: Play) -> list[Battle]:
@@ -320,26 +322,15 @@ def _battles(comparison: Comparison, folder: Path, report: Phase, play: Play) ->
 def _searching_agent(comparison: Comparison, recipe: Recipe) -> Player:
     """An agent of the recipe without its nets, whose search takes no more memory than that of `_agent_text`."""
     game, evaluations = comparison.game, comparison.play_evaluations
-    searches: dict[str, Search] = {
-        "alphazero": MCTS(evaluations),
-        "probs": BeamSearch(max(1, evaluations // (1 + game.max_moves))),
-    }
-    name = f"play_evaluations {evaluations}"
-    return SearchPlayer(name, game, searches.get(recipe.algorithm, OneLook()), zero_evaluator(game))
+    search = agent_kind(recipe.algorithm).search_at_budget(game, evaluations)
+    return SearchPlayer(f"play_evaluations {evaluations}", game, search, zero_evaluator(game))
 
 
 def _agent_text(comparison: Comparison, folder: Path, recipe: Recipe, seed: int, searching: bool) -> str:
     """The agent of a training, with a search of about the wanted number of evaluations a move, if it is to search."""
-    text = f"{recipe.algorithm}:{quote(str(_agent_path(folder, recipe, seed)))}"
-    if not searching:
-        return text
-    evaluations = comparison.play_evaluations
-    if recipe.algorithm == "alphazero":
-        return f"{text},sims={evaluations}"
-    if recipe.algorithm == "td":
-        return f"{text},depth=1"
-    # An expansion of the beam search puts every child to V, and the node to Q.
-    return f"{text},expand={max(1, round(evaluations / (1 + mean_moves(comparison.game))))}"
+    kind = agent_kind(recipe.algorithm)
+    options = kind.at_budget(comparison.game, comparison.play_evaluations) if searching else {}
+    return agent_text(recipe.algorithm, str(_agent_path(folder, recipe, seed)), options)
 
 
 def _write_csv(path: Path, finished: Finished) -> None:

@@ -1,4 +1,4 @@
-"""The recipes that hold good settings, and what a run's settings come to on this machine and for this game."""
+"""The recipes that hold good settings, and the settings that a run gets from them."""
 
 from __future__ import annotations
 
@@ -6,75 +6,14 @@ import dataclasses
 import importlib.resources
 import tomllib
 from collections.abc import Mapping
-from typing import Any, TypeVar
-
-import jax
+from typing import Any
 
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.nets import compute_dtype
-from beamzero.search.beam import BeamSearch
-from beamzero.search.devices import device_count
-from beamzero.search.lookahead import affordable_depth
 from beamzero.spec import parse_options, unknown
-from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.settings import AlphaZeroSettings, ProbsSettings, RunSettings
+from beamzero.training.algorithm import ALGORITHMS
 
-DEFAULT_ALGORITHM = "probs"
-
-Settings = TypeVar("Settings", bound=RunSettings)
-
-_FEWEST_GAMES_IN_A_LANE = 8
-
-
-def settle(settings: Settings, game: Game, workers: int = 0) -> Settings:
-    """`settings` with everything fixed that depends on the machine, so that the run goes on the same elsewhere.
-
-    With `workers`, or several devices, the work is cut into enough pieces for all of them.
-    """
-    fixed: dict[str, Any] = {
-        "precision": compute_dtype(settings.precision),
-        "rate_against": default_opponents(game) if settings.rate_against == "auto" else settings.rate_against,
-    }
-    if isinstance(settings, ProbsSettings):
-        fixed["search_batch"] = settings.search_batch or _search_batch(settings, game, workers)
-    if isinstance(settings, ProbsSettings | AlphaZeroSettings):
-        fixed["lanes"] = settings.lanes or _lanes(settings.games, workers)
-    return dataclasses.replace(settings, **fixed)
-
-
-def _search_batch(settings: ProbsSettings, game: Game, workers: int) -> int:
-    """Beam searches whose trees fit into a fair share of the memory; few enough that all workers or devices have some.
-
-    They have where games are half as long as they may be.
-    """
-    most, memory = (2**15, 16 * 2**30) if jax.default_backend() == "gpu" else (2**10, 2**30)
-    most = min(most, memory // BeamSearch(settings.expand).bytes_per_root(game))
-    hands = workers or device_count()
-    if hands > 1:
-        most = min(most, settings.games * min(settings.max_turns, game.max_plies) // (2 * hands))
-    return int(max(1, most))
-
-
-def _lanes(games: int, workers: int) -> int:
-    """A GPU takes all games as one batch, several share them; so do the cores of a CPU, if each has enough of them.
-
-    For workers elsewhere there are two lanes each, if that goes: whoever is slow then does fewer.
-    """
-    if workers:
-        most = max(1, min(2 * workers, games // _FEWEST_GAMES_IN_A_LANE, 1024))
-        return next(lanes for lanes in range(most, 0, -1) if games % lanes == 0)
-    if jax.default_backend() == "gpu" or device_count() > 1:
-        return next(lanes for lanes in range(device_count(), 0, -1) if games % lanes == 0)
-    shares = (lanes for lanes in (8, 4, 2) if games % lanes == 0 and games // lanes >= _FEWEST_GAMES_IN_A_LANE)
-    return next(shares, 1)
-
-
-def default_opponents(game: Game) -> str:
-    """Who an agent is rated against where nobody is named."""
-    if game.num_chance:
-        return "random expectiminimax:depth=1"
-    return " ".join(["random", *(f"lookahead:{depth + 1}" for depth in range(affordable_depth(game)))])
+DEFAULT_ALGORITHM = next(iter(ALGORITHMS.built_in))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,9 +65,9 @@ def make_settings(recipe: Recipe | None, changes: Mapping[str, Any], algorithm: 
 
     Texts are converted to the setting's type. Without `algorithm` it is the recipe's own.
     """
-    kind, settings = ALGORITHMS[choose_algorithm(recipe, algorithm)]
-    values = {**(recipe.settings if recipe else {}), **changes}
-    return settings(**parse_options(values, settings, f"a run of {kind.title}"))
+    kind = ALGORITHMS[choose_algorithm(recipe, algorithm)]
+    values = {**(kind.settings_type.without_retired(recipe.settings) if recipe else {}), **changes}
+    return kind.settings_type(**parse_options(values, kind.settings_type, f"a run of {kind.title}"))
 
 
 def _read_recipe(name: str, text: str) -> Recipe:

@@ -13,10 +13,8 @@ import optax
 from jax import Array, lax
 
 from beamzero.games import State
-from beamzero.nets import Net, Weights, learned
-from beamzero.search.children import listed_moves
+from beamzero.nets import Net, Weights
 from beamzero.search.devices import everywhere, here, shared_out
-from beamzero.search.evaluator import spread
 from beamzero.search.memory import bytes_of
 from beamzero.search.packing import take_rows
 
@@ -61,22 +59,6 @@ class ValueRows(NamedTuple):
     outcome: Array  # float32 [N] for the side to move
 
 
-class QRows(NamedTuple):
-    """What Q learns from."""
-
-    states: State  # [N, ...]
-    moves: Array  # int32 [N, K] the legal moves
-    values: Array  # float32 [N, K] the search's value of each; -inf in empty slots
-
-
-class AlphaZeroRows(NamedTuple):
-    """What the net of AlphaZero learns from."""
-
-    states: State  # [N, ...] none of them over
-    policy: Array  # float [N, K] the search's probability of each legal move, in the slots of `Game.moves`
-    outcome: Array  # float32 [N] for the side to move
-
-
 @dataclasses.dataclass(frozen=True)
 class ValueLoss:
     """Squared error between V and the outcome of the game."""
@@ -86,76 +68,23 @@ class ValueLoss:
 
     def __call__(self, weights: Weights, rows: ValueRows, real: Array, key: Array) -> tuple[Array, Aside]:
         no_values = jnp.zeros((real.shape[0], self.net.game.num_actions), jnp.float32)
-        observations, _ = _observe(self.net, self.symmetry, rows.states, no_values, key)
+        observations, _ = observe(self.net, self.symmetry, rows.states, no_values, key)
         value, moved = self.net.while_learning(weights, observations, real)
-        return _mean_square(value - rows.outcome, real), Aside(moved, {})
+        return mean_square(value - rows.outcome, real), Aside(moved, {})
 
 
-@dataclasses.dataclass(frozen=True)
-class QLoss:
-    """Squared error between Q and the search's values, over the legal moves only."""
-
-    net: Net
-    symmetry: bool
-
-    def __call__(self, weights: Weights, rows: QRows, real: Array, key: Array) -> tuple[Array, Aside]:
-        values = spread(rows.moves, jnp.isfinite(rows.values), rows.values, self.net.game.num_actions, -jnp.inf)
-        observations, values = _observe(self.net, self.symmetry, rows.states, values, key)
-        legal = jnp.isfinite(values) & real[:, None]
-        scores, moved = self.net.while_learning(weights, observations, real)
-        return _mean_square(scores - values, legal), Aside(moved, {})
-
-
-@dataclasses.dataclass(frozen=True)
-class AlphaZeroLoss:
-    """Squared error of the value, cross entropy of the policy over the legal moves, and the squared length of theta.
-
-        value_weight * (value - outcome)^2 - sum of policy * log softmax(logits) + l2 * |theta|^2
-
-    where theta is all that is learned: running statistics are not. The parts are `value_loss` and `policy_loss`,
-    without their weights.
-    """
-
-    net: Net
-    symmetry: bool
-    l2: float = 0.0
-    value_weight: float = 1.0
-
-    def __call__(self, weights: Weights, rows: AlphaZeroRows, real: Array, key: Array) -> tuple[Array, Aside]:
-        moves, _, listed = listed_moves(self.net.game, rows.states)
-        policy = spread(moves, listed, rows.policy.astype(jnp.float32), self.net.game.num_actions, -jnp.inf)
-        observations, policy = _observe(self.net, self.symmetry, rows.states, policy, key)
-        (value, logits), moved = self.net.while_learning(weights, observations, real)
-        value_loss = _mean_square(value - rows.outcome, real)
-        policy_loss = _mean(_cross_entropy(policy, logits, (policy != -jnp.inf) & real[:, None]), real)
-        loss = self.value_weight * value_loss + policy_loss
-        if self.l2:
-            loss += self.l2 * sum(jnp.sum(jnp.square(x)) for x in learned(weights))
-        return loss, Aside(moved, {"value_loss": value_loss, "policy_loss": policy_loss})
-
-
-def _cross_entropy(policy: Array, logits: Array, legal: Array) -> Array:
-    """float32 [B]: of `policy` [B, A] and the softmax of `logits` [B, A] over the moves that are `legal` [B, A].
-
-    0 where none is. What the others have as policy and logits has no influence.
-    """
-    # A finite number stands for minus infinity, so that the gradient of a row without legal moves is 0 and not NaN.
-    chances = jax.nn.log_softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=1)
-    return -jnp.sum(jnp.where(legal, policy, 0.0) * chances, axis=1)
-
-
-def _mean_square(errors: Array, counts: Array) -> Array:
+def mean_square(errors: Array, counts: Array) -> Array:
     """The mean over the `errors` that count."""
     # Left out before it is squared: what stands in padding must not reach a gradient, not even times 0.
-    return _mean(jnp.square(jnp.where(counts, errors, 0.0)), counts)
+    return mean(jnp.square(jnp.where(counts, errors, 0.0)), counts)
 
 
-def _mean(numbers: Array, counts: Array) -> Array:
+def mean(numbers: Array, counts: Array) -> Array:
     """The mean over the `numbers` that count, 0 where none does; the others are 0."""
     return jnp.sum(numbers) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
 
 
-def _observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) -> tuple[Array, Array]:
+def observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) -> tuple[Array, Array]:
     """Observations and action values of a batch; with `symmetry`, each row as one of its equivalents."""
     observations = jax.vmap(net.game.observe)(states)
     if not symmetry:

@@ -33,7 +33,7 @@ from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
 from beamzero.runs.metrics import Metrics, is_rating, read_metrics
 from beamzero.runs.run import Run
 from beamzero.runs.seal import seal, unseal
-from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run
 from beamzero.training.report import QUIET, Report, losses
@@ -157,6 +157,7 @@ class _Training:
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
         state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase, crew=self.crew)
+        _check_record(record, self.algorithm.title)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
         if facts := self.crew.facts():
@@ -289,6 +290,13 @@ class _Training:
             self.warned_of_picture = True
 
 
+def _check_record(record: Mapping[str, Any], title: str) -> None:
+    """Raise RunStopped where an algorithm does not say what every line of metrics has."""
+    missing = [name for name in ("games", "evaluations", "seconds") if name not in record]
+    if missing:
+        raise RunStopped(f"{title} does not say the {', '.join(missing)} of an iteration")
+
+
 def _read_note(note: Mapping[str, Any], step: int) -> tuple[dict[str, Any] | None, dict[str, Any] | None, float]:
     """The last rating, the best iteration and the seconds before, as a checkpoint notes them."""
     match note:
@@ -320,7 +328,7 @@ def draw_run(run: Run) -> None:
     records = read_metrics(run.folder)
     if not records:
         return
-    title = ALGORITHMS[run.about["algorithm"]].algorithm.title
+    title = ALGORITHMS[run.about["algorithm"]].title
     rated = [record for record in records if record.get("rating")]
     anchors = read_anchors(run.folder / "anchors.json")
     with writing(str(run.plot_path)):

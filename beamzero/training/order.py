@@ -16,15 +16,13 @@ from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import Net, make_net
 from beamzero.players import Player, make_player, starts_program
-from beamzero.players.trained import AGENT_NETS, load_trained, open_trained_run, put, restore_agent
+from beamzero.players.trained import load_trained, open_trained_run, restore_agent
 from beamzero.runs.run import Run
 from beamzero.search.memory import bytes_of, check_memory, together
-from beamzero.spec import field_types
-from beamzero.training.algorithms import ALGORITHMS, Algorithm, TrainingState
-from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings, settle
-from beamzero.training.fit import new_learner
+from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
+from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings
 from beamzero.training.report import QUIET, Report
-from beamzero.training.settings import CHANGEABLE, RunSettings
+from beamzero.training.settings import RunSettings, changeable_settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Order:
     """Stop after this long."""
     resume: bool = False
     algorithm: str | None = None
-    """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else PROBS."""
+    """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else the first."""
     workers: int = 0
     """Workers on a cluster that the work will be cut for; 0 where this process does it."""
     anchors: Mapping[str, float] | None = None
@@ -59,7 +57,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
     name = choose_algorithm(order.recipe, order.algorithm)
     if order.recipe is not None:
         check_game(order.recipe, game)
-    settings = settle(make_settings(order.recipe, order.changes, name), game, order.workers)
+    settings = make_settings(order.recipe, order.changes, name).resolved(game, order.workers)
     algorithm, fresh = check_settings(name, settings, game, order.workers)
     _check_workers(order, algorithm)
     seed = 0 if order.seed is None else order.seed
@@ -81,7 +79,7 @@ def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
 
 def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 0) -> tuple[Algorithm, Any]:
     """The algorithm called `name` and the shapes of its first state; BadInput where it cannot run so."""
-    algorithm = ALGORITHMS[name].algorithm(game, settings)
+    algorithm = ALGORITHMS[name](game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
     make_rungs(settings, game)
@@ -104,13 +102,15 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
         raise BadInput(f"the run in {order.folder} has seed {about['seed']}, which cannot be changed by --resume")
     if order.start_from not in (None, about["from"]):
         raise BadInput(f"the run in {order.folder} is under way, so it cannot start from {order.start_from!r}")
-    asked = {**(order.recipe.settings if order.recipe else {}), **order.changes}
-    before = make_settings(None, about["settings"], name)
-    settings = make_settings(None, {**about["settings"], **asked}, name)
-    for key in sorted(set(asked) - CHANGEABLE):
+    kind = ALGORITHMS[name].settings_type
+    asked = {**kind.without_retired(order.recipe.settings if order.recipe else {}), **order.changes}
+    stored = kind.without_retired(about["settings"])
+    before = make_settings(None, stored, name)
+    settings = make_settings(None, {**stored, **asked}, name)
+    for key in sorted(set(asked) - changeable_settings(kind)):
         if getattr(settings, key) != getattr(before, key):
             was = getattr(before, key)
-            allowed = ", ".join(sorted(CHANGEABLE & field_types(type(settings)).keys()))
+            allowed = ", ".join(sorted(changeable_settings(kind)))
             raise BadInput(f"{key} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
     if "rate_against" not in asked and any(map(starts_program, settings.rate_against.split())):
         raise BadInput(
@@ -119,7 +119,7 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
         )
     make_opponents(settings, game)
     make_rungs(settings, game)
-    algorithm = ALGORITHMS[name].algorithm(game, settings)
+    algorithm = ALGORITHMS[name](game, settings)
     _check_workers(order, algorithm)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))
     check_run_memory(algorithm, fresh, order.workers, "go on with it where there is more")
@@ -128,7 +128,7 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
 
 def _check_workers(order: Order, algorithm: Algorithm) -> None:
     if order.workers and not algorithm.pieces:
-        others = " and ".join(kind.algorithm.title for kind in ALGORITHMS.values() if kind.algorithm.pieces)
+        others = " and ".join(kind.title for kind in ALGORITHMS.values() if kind.pieces)
         raise BadInput(f"{algorithm.title} is trained in one process; a cluster is for {others}")
 
 
@@ -178,13 +178,7 @@ def load_start(text: str, name: str, algorithm: Algorithm, fresh: TrainingState,
         return algorithm.from_tree(restore_agent(run, fresh.as_tree(), warn=report.message).tree)
     trained = load_trained(str(path), algorithm.game, algorithm=None)
     _check_start(str(path), trained.info, name, algorithm)
-    tree = fresh.as_tree()
-    for net, weights in trained.weights.items():
-        tree[net] = new_learner(weights)._asdict()
-        put(tree, AGENT_NETS[name][net].path, weights)
-        if "behind" in tree:  # its games of the first iterations are played by the same agent
-            tree["behind"] = dict.fromkeys(tree["behind"], weights)
-    return algorithm.from_tree(tree)
+    return algorithm.from_agent(fresh, trained.weights)
 
 
 def _check_start(where: str, info: Mapping[str, Any], name: str, algorithm: Algorithm) -> None:
@@ -194,12 +188,12 @@ def _check_start(where: str, info: Mapping[str, Any], name: str, algorithm: Algo
     game = algorithm.game
     if info["game"] != game.identity:
         raise BadInput(f"{where} plays {info['game']}, not {game.spec}")
-    for place in AGENT_NETS[name].values():
+    for place in algorithm.agent.nets.values():
         theirs, mine = info["settings"][place.setting], getattr(algorithm.settings, place.setting)
         if Net(game, make_net(theirs), place.head).shapes() != Net(game, make_net(mine), place.head).shapes():
             raise BadInput(f"{where} has the {place.setting} {theirs}, which is not the one of this run, {mine}")
-    for setting in ("window", "lag"):
-        theirs, mine = info["settings"].get(setting, 0), getattr(algorithm.settings, setting, 0)
+    for setting in algorithm.sizes:
+        theirs, mine = info["settings"].get(setting, 0), getattr(algorithm.settings, setting)
         if Path(where).is_dir() and theirs != mine:
             raise BadInput(
                 f"{where} has the {setting} {theirs}, and this run {mine}: set {setting}={theirs}, or start from its"

@@ -32,7 +32,7 @@ QUIET = Report()
 
 
 def losses(record: Mapping[str, Any]) -> dict[str, float]:
-    """The losses of an iteration by the names that people know them by: those of the nets in PROBS, V and Q."""
+    """Name the losses of an iteration as people know them: those of two nets, V and Q, by the nets."""
     names = {"value_loss": "V", "q_loss": "Q"} if "q_loss" in record else {}
     found = {key: value for key, value in record.items() if key.endswith("_loss")}
     return {names.get(key, key.removesuffix("_loss")): value for key, value in found.items()}

@@ -15,7 +15,7 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.runs.claim import claim_folder
 from beamzero.runs.run import only_one
-from beamzero.training.config import find_recipe, make_settings, settle
+from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.order import check_settings
 from beamzero.training.pieces import PieceResult, Ratings, Task, do_piece, now, rate_opponents
 from beamzero.training.settings import RunSettings
@@ -81,7 +81,7 @@ def _settings(study: Study, piece: Piece, changes: Mapping[str, Any]) -> RunSett
     if clash := sorted(told_apart & set(changes)):
         raise BadInput(f"{study.name} compares values of {', '.join(clash)}, so that none can be set for all")
     recipe = find_recipe(piece.recipe)
-    settings = settle(make_settings(recipe, {**piece.changes, **changes}), make_game(recipe.game))
+    settings = make_settings(recipe, {**piece.changes, **changes}).resolved(make_game(recipe.game))
     if not settings.rate_every:
         raise BadInput(f"rate_every is 0, but {study.name} draws ratings: it must be 1 or more")
     if piece.seed == study.pieces[0].seed:

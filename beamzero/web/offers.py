@@ -11,19 +11,17 @@ from pathlib import Path
 from beamzero.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
+from beamzero.players.agent_kind import agent_kind, agent_text, own_file
 from beamzero.players.levels import LEVELS
-from beamzero.players.trained import AGENT_NETS, load_info, shipped_agents
+from beamzero.players.trained import load_info, shipped_agents
+from beamzero.registry import ALGORITHMS
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.run import Run, RunSummary, list_runs
 from beamzero.search.lookahead import affordable_depth
-from beamzero.spec import quote, unknown
+from beamzero.spec import parse, unknown
 
 HUMAN = "human"
 RUN = "run:"
-
-_SIMULATIONS = {"alphazero": ",sims=100", "probs": "", "td": ""}
-"""How a trained agent plays unless someone says otherwise."""
-
 
 _QUICK = ("lookahead", "expectiminimax", "clairvoyance", "cfr")
 """Agents that answer at once, or nearly."""
@@ -87,10 +85,8 @@ class Offers:
                     yield AgentOffer(text, text, f"Trained, {level}", f"ships with beamzero, plays {level}", number)
         for number, (spec, text) in enumerate(self.agents):
             if make_game(spec).identity == game.identity:
-                # The text of a trained agent holds a path of this machine: clients see a number and the path's end.
-                head, _, rest = text.partition(":")
-                title = Path(rest.partition(",")[0]).name if head in _SIMULATIONS else head if "/" in text else text
-                yield AgentOffer(f"extra:{number}", text, title, f"{head}, named when the server was started", 9)
+                title, kind = _without_paths(text)
+                yield AgentOffer(f"extra:{number}", text, title, f"{kind}, named when the server was started", 9)
 
     def default_agent(self, name: str) -> AgentOffer:
         """Who plays where nobody was chosen: one that answers at once and is no pushover."""
@@ -120,15 +116,17 @@ class Offers:
     def _of_run(self, name: str, agent: str) -> AgentOffer:
         called, _, checkpoint = agent.removeprefix(RUN).partition("@")
         run = self.run(called)
-        if run.damaged is not None or run.game != self.game(name).identity or run.algorithm not in AGENT_NETS:
+        algorithm = run.algorithm or ""
+        if run.damaged is not None or run.game != self.game(name).identity or algorithm not in ALGORITHMS:
             raise BadInput(f"run {called} is not one of {name}")
         numbers = checkpoints_of(run)
         if checkpoint and checkpoint not in map(str, numbers):
             raise BadInput(f"run {called} has no checkpoint {checkpoint} (it has {', '.join(map(str, numbers))})")
-        which = f",checkpoint={checkpoint}" if checkpoint else ""
-        text = f"{run.algorithm}:{quote(str(run.folder))}{which}{_SIMULATIONS.get(str(run.algorithm), '')}"
+        which = {"checkpoint": checkpoint} if checkpoint else {}
+        options = {**which, **agent_kind(algorithm).to_play({})}
+        text = agent_text(algorithm, str(run.folder), options)
         at = checkpoint or (str(numbers[-1]) if numbers else "start")
-        return AgentOffer(agent, text, f"{called} at {at}", f"trained by {run.algorithm}", 8)
+        return AgentOffer(agent, text, f"{called} at {at}", f"trained by {algorithm}", 8)
 
     def list_runs(self) -> dict[str, RunSummary]:
         """The runs of the server's folder, by the names that clients know them by, newest first."""
@@ -140,6 +138,14 @@ class Offers:
         if name not in runs:
             raise unknown("run", name, list(runs))
         return runs[name]
+
+
+def _without_paths(text: str) -> tuple[str, str]:
+    """What clients see of an agent whose text may hold paths of this machine: a title, and what kind it is."""
+    spec = own_file(parse(text))
+    if spec.head in ALGORITHMS:
+        return Path(spec.options.get("path") or "".join(spec.arguments[:1])).name, spec.head
+    return (spec.head if "/" in text else text), spec.head
 
 
 def checkpoints_of(run: RunSummary) -> list[int]:

@@ -201,7 +201,8 @@ def draw_value(rng: random.Random, name: str) -> str:
 
 
 def _draw_setting(rng: random.Random) -> str:
-    from beamzero.training.settings import AlphaZeroSettings, describe_settings
+    from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
+    from beamzero.training.settings import describe_settings
 
     key = rng.choice([key for key, *_ in describe_settings(AlphaZeroSettings)])
     return f"{key}={rng.choice(_NUMBERS if rng.random() < 0.7 else _TEXTS)}"
@@ -209,8 +210,9 @@ def _draw_setting(rng: random.Random) -> str:
 
 def _draw_agent(rng: random.Random) -> str:
     from beamzero.players import AGENTS
+    from beamzero.registry import ALGORITHMS
 
-    head = rng.choice(list(AGENTS))
+    head = rng.choice([*AGENTS, *ALGORITHMS])
     if head in ("uci", "gtp"):
         return f"{head}:{_quoted(rng.choice(_PROGRAMS))},seconds={rng.choice(_NUMBERS)}"
     path = rng.choice(("tic_tac_toe", "run", *_PLACES)) if head in ("probs", "alphazero", "td") else ""

@@ -22,6 +22,7 @@ ORDER = [
     {"arena"},
     {"plots"},
     {"training"},
+    {"algorithms"},
     {"cluster"},
     {"web", "engines"},
     {"cli"},

@@ -18,7 +18,15 @@ from typer.main import get_group
 from beamzero.cli import app, main
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
+from beamzero.registry import load_file
 from tests.training.toy import GAME, NET, ROOT, tree_hash
+
+
+@pytest.fixture(autouse=True)
+def _a_command_is_a_process_of_its_own():
+    """Forget the files of users: what one command loaded is none of the next one's faults."""
+    yield
+    load_file.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,15 @@ import jax
 import numpy as np
 import pytest
 
+from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.cli import main
 from beamzero.cli.lists import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
 from beamzero.runs.agentfile import load_agent
-from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import Recipe, list_recipes
-from beamzero.training.settings import AlphaZeroSettings, describe_settings
+from beamzero.training.settings import describe_settings
 from tests.training.toy import GAME, run_toy, same_bits
 
 
@@ -75,7 +76,7 @@ def test_recipes(capsys):
 def test_one_recipe_with_every_setting(capsys, name):
     shown = json.loads(run_main(capsys, "recipes", name, "--json"))
     recipe = list_recipes()[name]
-    kind = ALGORITHMS[recipe.algorithm].settings
+    kind = ALGORITHMS[recipe.algorithm].settings_type
     assert (shown["recipe"], shown["game"], shown["algorithm"]) == (name, recipe.game, recipe.algorithm)
     assert shown["settings"].keys() == {field.name for field in dataclasses.fields(kind)}
     assert shown["settings"].items() >= dict(recipe.settings).items()
@@ -85,7 +86,7 @@ def test_one_recipe_with_every_setting(capsys, name):
 def test_a_recipe_for_people_says_what_every_setting_means(capsys, algorithm):
     name = next(name for name, recipe in list_recipes().items() if recipe.algorithm == algorithm)
     text = run_main(capsys, "recipes", name)
-    for key, _, doc in describe_settings(ALGORITHMS[algorithm].settings):
+    for key, _, doc in describe_settings(ALGORITHMS[algorithm].settings_type):
         assert f"\n {key} " in text and doc.split()[0] in text
 
 

@@ -15,6 +15,7 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import AGENTS, SearchPlayer, make_player
+from beamzero.registry import ALGORITHMS
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.lookahead import Lookahead
@@ -92,7 +93,7 @@ def test_another_text_is_refused_in_one_line(name, wrong):
 def test_an_unknown_agent_is_told_all_that_there_are():
     with pytest.raises(BadInput) as error:
         make_player("nobody", TIC_TAC_TOE)
-    assert all(name in str(error.value) for name in [*AGENTS, "two_step_lookahead"])
+    assert all(name in str(error.value) for name in [*AGENTS, *ALGORITHMS, "two_step_lookahead"])
 
 
 # --- choosing --------------------------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ def test_a_foreign_agent_is_refused_in_one_line(file, tmp_path, change, wrong):
     change(tensors, info)
     save_agent(tmp_path / "other.safetensors", tensors, info)
     with pytest.raises(BadInput, match=wrong) as error:
-        load_trained(str(tmp_path / "other.safetensors"), TIC_TAC_TOE).evaluator.scores(positions(2))
+        load_trained(str(tmp_path / "other.safetensors"), TIC_TAC_TOE, algorithm="probs").evaluator.scores(positions(2))
     assert "\n" not in str(error.value)
 
 

@@ -10,17 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from beamzero.algorithms.probs.iterate import Probs
+from beamzero.algorithms.probs.replay import all_games, remember
+from beamzero.algorithms.probs.targets import cut_searches
 from beamzero.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.search.devices import everywhere
-from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.crew import CORES, Batch, cut_lanes, nobody
 from beamzero.training.fit import ValueLoss, ValueRows, _fit, fit, new_learner
-from beamzero.training.probs import Probs
-from beamzero.training.replay import all_games, remember
 from beamzero.training.report import Report
-from beamzero.training.targets import cut_searches
 
 if __name__ == "__main__":
     from toy import GAME, settings  # lies beside this file
@@ -38,7 +38,7 @@ FITS = [("none", 16), ("none", 15), ("batch", 16)]
 
 def iterate(kind: str) -> dict[str, np.ndarray]:
     """What comes of pieces by the first weights, and the state after some iterations, as arrays by name."""
-    algorithm = ALGORITHMS[kind].algorithm(make_game(GAME), settings(kind, **CHANGES[kind]))
+    algorithm = ALGORITHMS[kind](make_game(GAME), settings(kind, **CHANGES[kind]))
     state = jax.jit(algorithm.init)(jax.random.key(0))
     pieces = do_pieces(algorithm, state)
     for iteration in range(ITERATIONS):

@@ -10,14 +10,15 @@ import shutil
 import jax
 import pytest
 
+from beamzero.algorithms.alphazero.iterate import AlphaZero
+from beamzero.algorithms.probs.iterate import Probs
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
+from beamzero.runs.claim import claim_folder
 from beamzero.search.simple import mean_moves
-from beamzero.training.alphazero import AlphaZero
 from beamzero.training.compare import Comparison, Point, compare
 from beamzero.training.config import Recipe
-from beamzero.training.probs import Probs
 from tests.training.toy import GAME, TOYS
 
 RECIPES = tuple(
@@ -261,3 +262,17 @@ def test_recipes_must_be_several_and_for_the_game():
         Comparison(make_game(GAME), RECIPES[:1] * 2)
     with pytest.raises(BadInput, match="the recipe toy_probs is for tic_tac_toe, not kalah"):
         Comparison(make_game("kalah"), RECIPES)
+
+
+def test_a_comparison_that_was_begun_with_a_setting_that_is_no_more_goes_on(tmp_path):
+    wanted = comparison()
+    before = wanted.terms()
+    before["recipes"]["toy_probs"]["noise_alpha"] = 0.5
+    assert wanted.renew(before) == wanted.terms() != before
+    (tmp_path / "compare.json").write_text(json.dumps(before))
+    claim_folder(tmp_path, "compare.json", wanted.terms(), "comparison", renew=wanted.renew)
+    before["recipes"]["toy_probs"]["noise"] = 0.5
+    for text in (json.dumps(before), "[]", '{"recipes": 3}', '{"recipes": {"toy_probs": 3}}', "{}"):
+        (tmp_path / "compare.json").write_text(text)
+        with pytest.raises(BadInput, match=r"with other recipes: give another|is damaged or cannot be read"):
+            claim_folder(tmp_path, "compare.json", wanted.terms(), "comparison", renew=wanted.renew)

@@ -8,23 +8,19 @@ import tomllib
 
 import pytest
 
+from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
+from beamzero.algorithms.probs.settings import ProbsSettings
+from beamzero.algorithms.td.settings import TdSettings
 from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.spec import field_types
-from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.config import check_game, find_recipe, list_recipes, make_settings, settle
-from beamzero.training.settings import (
-    CHANGEABLE,
-    AlphaZeroSettings,
-    ProbsSettings,
-    RunSettings,
-    TdSettings,
-    describe_settings,
-)
+from beamzero.training.algorithm import ALGORITHMS
+from beamzero.training.config import Recipe, check_game, find_recipe, list_recipes, make_settings
+from beamzero.training.settings import RunSettings, changeable_settings, describe_settings, setting_ranges
 
-KINDS = {name: kind.settings for name, kind in ALGORITHMS.items()}
+KINDS = {name: kind.settings_type for name, kind in ALGORITHMS.items()}
 FIELDS = {name: field_types(kind) for name, kind in KINDS.items()}
-NUMBERS = [(algorithm, name) for algorithm, kind in KINDS.items() for name in kind.ranges]
+NUMBERS = [(algorithm, name) for algorithm, kind in KINDS.items() for name in setting_ranges(kind)]
 both = pytest.mark.parametrize("algorithm", KINDS)
 
 
@@ -45,7 +41,7 @@ def test_every_setting_has_a_docstring_of_its_own(algorithm):
 
 @both
 def test_every_number_has_a_range_that_holds_its_default(algorithm):
-    ranges = KINDS[algorithm].ranges
+    ranges = setting_ranges(KINDS[algorithm])
     assert ranges.keys() == {name for name, kind in FIELDS[algorithm].items() if kind in (int, float)}
     for name, (low, high) in ranges.items():
         assert low <= getattr(KINDS[algorithm](), name) <= high
@@ -53,7 +49,7 @@ def test_every_number_has_a_range_that_holds_its_default(algorithm):
 
 @pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
 def test_a_number_out_of_range_is_refused(algorithm, name):
-    low, high = KINDS[algorithm].ranges[name]
+    low, high = setting_ranges(KINDS[algorithm])[name]
     for value in (low - 1, high * 2 + 1):
         with pytest.raises(BadInput, match=f"^{name} is {value}, but must be {low} to {high}$"):
             make_settings(None, {name: value}, algorithm)
@@ -90,36 +86,52 @@ def test_changes_go_over_the_recipe_and_the_recipe_over_the_defaults():
     assert (made.expand, made.temperature, made.keep_checkpoints) == (30, 1.0, ProbsSettings.keep_checkpoints)
 
 
+def test_a_setting_that_changed_nothing_is_read_in_what_was_written_before_and_known_no_more():
+    before = Recipe("before", "Of an earlier version.", "tic_tac_toe", "probs", {"noise": 0.5, "noise_alpha": 0.2})
+    assert make_settings(before, {}) == ProbsSettings(noise=0.5)
+    with pytest.raises(BadInput, match="a run of PROBS has no setting 'noise_alpha'"):
+        make_settings(before, {"noise_alpha": "0.2"})
+
+
+@pytest.mark.parametrize(("algorithm", "kind"), KINDS.items())
+def test_settings_made_in_python_need_nothing_resolved_first(algorithm, kind):
+    game = make_game("tic_tac_toe")
+    made = ALGORITHMS[algorithm](game, kind())
+    assert made.settings == kind().resolved(game) and made == ALGORITHMS[algorithm](game, made.settings)
+    assert made.settings.precision == "float32" and "random" in made.settings.rate_against
+    assert sum(made.bytes_needed().values()) > 0
+
+
 def test_what_may_change_in_a_run_is_how_it_is_measured_and_saved():
     every = {name for fields in FIELDS.values() for name in fields}
-    assert every > CHANGEABLE
-    assert {
-        name for name in every if name.startswith(("rate_", "anchor_", "climb_", "checkpoint", "keep_"))
-    } == CHANGEABLE
+    changeable = {name for kind in KINDS.values() for name in changeable_settings(kind)}
+    assert every > changeable
+    measured = ("rate_", "anchor_", "climb_", "checkpoint", "keep_")
+    assert {name for name in every if name.startswith(measured)} == changeable
 
 
-def test_settle_decides_once_what_depends_on_the_machine():
-    settled = settle(ProbsSettings(), make_game("connect_four"))
+def test_defaults_that_depend_on_the_machine_are_resolved_once_what_depends_on_the_machine():
+    settled = ProbsSettings().resolved(make_game("connect_four"))
     assert settled.precision == "float32" and settled.search_batch > 0
-    assert settle(settled, make_game("connect_four")) == settled
-    chosen = settle(ProbsSettings(search_batch=7, precision="bfloat16"), make_game("connect_four"))
+    assert settled.resolved(make_game("connect_four")) == settled
+    chosen = ProbsSettings(search_batch=7, precision="bfloat16").resolved(make_game("connect_four"))
     assert (chosen.search_batch, chosen.precision) == (7, "bfloat16")
-    assert settle(ProbsSettings(expand=100_000), make_game("connect_four")).search_batch < 100, "memory sets a limit"
+    assert ProbsSettings(expand=100_000).resolved(make_game("connect_four")).search_batch < 100, "memory sets a limit"
 
 
 @pytest.mark.parametrize(
     ("games", "lanes"), [(1000, 8), (64, 8), (56, 4), (100, 4), (32, 4), (16, 2), (15, 1), (8, 1), (1, 1), (999, 1)]
 )
 def test_the_games_of_alphazero_are_shared_among_cores_in_equal_parts_of_eight_or_more(games, lanes):
-    settled = settle(AlphaZeroSettings(games=games), make_game("tic_tac_toe"))
+    settled = AlphaZeroSettings(games=games).resolved(make_game("tic_tac_toe"))
     assert (settled.lanes, settled.precision) == (lanes, "float32") and "random" in settled.rate_against
-    assert settle(settled, make_game("tic_tac_toe")) == settled
-    assert settle(AlphaZeroSettings(games=games, lanes=1), make_game("tic_tac_toe")).lanes == 1
+    assert settled.resolved(make_game("tic_tac_toe")) == settled
+    assert AlphaZeroSettings(games=games, lanes=1).resolved(make_game("tic_tac_toe")).lanes == 1
 
 
 def test_a_gpu_plays_all_games_of_alphazero_as_one_batch(monkeypatch):
     monkeypatch.setattr("jax.default_backend", lambda: "gpu")
-    settled = settle(AlphaZeroSettings(rate_against="random"), make_game("tic_tac_toe"))
+    settled = AlphaZeroSettings(rate_against="random").resolved(make_game("tic_tac_toe"))
     assert (settled.lanes, settled.precision) == (1, "bfloat16")
 
 
@@ -223,8 +235,8 @@ def settings_of(name, keys):
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_the_papers_recipes_are_section_6_of_the_paper(size):
     paper = {
-        **PAPER, "iterations": 100, "games": 1000, "noise_alpha": 0.5, "value_learning_rate": 0.003,
-        "q_learning_rate": 0.003, "rate_every": 1,
+        **PAPER, "iterations": 100, "games": 1000, "value_learning_rate": 0.003, "q_learning_rate": 0.003,
+        "rate_every": 1,
     }  # fmt: skip
     assert settings_of(f"connect_four_paper_{size}", paper) == paper
     made = make_settings(find_recipe(f"connect_four_paper_{size}"), {})
@@ -237,7 +249,7 @@ def test_the_papers_recipes_are_section_6_of_the_paper(size):
 )
 def test_the_papers_larger_games_are_section_6_of_the_paper_too(name, iterations, expand, rate):
     paper = {
-        **PAPER, "iterations": iterations, "games": 200, "expand": expand, "depth": 5, "noise_alpha": 0.2,
+        **PAPER, "iterations": iterations, "games": 200, "expand": expand, "depth": 5,
         "value_learning_rate": rate, "q_learning_rate": rate,
     }  # fmt: skip
     assert settings_of(name, paper) == paper

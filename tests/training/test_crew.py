@@ -6,13 +6,14 @@ import jax
 import numpy as np
 import pytest
 
+from beamzero.algorithms.alphazero.iterate import AlphaZero
+from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
+from beamzero.algorithms.probs.iterate import Probs
+from beamzero.algorithms.probs.settings import ProbsSettings
 from beamzero.errors import RunStopped
 from beamzero.games import make_game
-from beamzero.training.alphazero import AlphaZero
 from beamzero.training.crew import CORES, Batch, cut_lanes
-from beamzero.training.probs import Probs
 from beamzero.training.report import Report
-from beamzero.training.settings import AlphaZeroSettings, ProbsSettings
 from tests.training.toy import GAME, TOYS, numbers, run_toy, same_bits, saved_tree
 
 KINDS = {"probs": (Probs, ProbsSettings), "alphazero": (AlphaZero, AlphaZeroSettings)}

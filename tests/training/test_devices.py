@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from beamzero.games import make_game
-from beamzero.training.config import settle
 from tests.conftest import relaxed_promotion
 from tests.training import several_devices
 from tests.training.toy import GAME, ROOT, settings
@@ -68,8 +67,8 @@ def test_a_minibatch_is_shared_out_and_its_gradients_are_summed(found):
 
 def test_a_run_of_several_devices_is_cut_for_them(monkeypatch):
     game = make_game(GAME)
-    alone = settle(settings("probs", games=64, lanes=0, search_batch=0), game)
+    alone = settings("probs", games=64, lanes=0, search_batch=0).resolved(game)
     monkeypatch.setattr(jax, "local_device_count", lambda: 8)
-    shared = settle(settings("probs", games=64, lanes=0, search_batch=0), game)
-    assert shared.lanes == 8 and settle(settings("alphazero", games=12, lanes=0), game).lanes == 6
+    shared = settings("probs", games=64, lanes=0, search_batch=0).resolved(game)
+    assert shared.lanes == 8 and settings("alphazero", games=12, lanes=0).resolved(game).lanes == 6
     assert shared.search_batch == 64 * 9 // 16 < alone.search_batch

@@ -10,25 +10,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.alphazero.loss import AlphaZeroLoss, AlphaZeroRows
+from beamzero.algorithms.probs.loss import QLoss, QRows
+from beamzero.algorithms.probs.replay import remember
+from beamzero.algorithms.probs.self_play import SelfPlay, self_play
 from beamzero.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.training.fit import (
-    AlphaZeroLoss,
-    AlphaZeroRows,
     Aside,
-    QLoss,
-    QRows,
     ValueLoss,
     ValueRows,
-    _observe,
     fit,
     fit_samples,
     new_learner,
 )
-from beamzero.training.replay import remember
-from beamzero.training.selfplay import SelfPlay, self_play
+from beamzero.training.fit import observe as observe_rows
 from tests.training.toy import same_bits
 
 GAME = make_game("tic_tac_toe")
@@ -205,7 +203,7 @@ def test_symmetry_shows_each_state_as_one_of_its_equivalents(states):
     values = jnp.arange(96 * 9, dtype=jnp.float32).reshape(96, 9)
     look = jax.jit(lambda states: jax.vmap(GAME.symmetries)(jax.vmap(GAME.observe)(states), values))
     own, own_values = jax.device_get(look(states))
-    show = jax.jit(_observe, static_argnums=(0, 1))
+    show = jax.jit(observe_rows, static_argnums=(0, 1))
     picks = set()
     for seed in range(4):
         shown, shown_values = jax.device_get(show(SCORES, True, states, values, jax.random.key(seed)))

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 import pytest
 
+from beamzero.algorithms.probs.loss import QLoss
 from beamzero.cli import main
 from beamzero.errors import BadInput, RunStopped
 from beamzero.games import make_game
@@ -28,8 +29,8 @@ from beamzero.runs.metrics import Metrics, read_metrics
 from beamzero.runs.run import Run
 from beamzero.runs.seal import seal
 from beamzero.training import loop
-from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.fit import QLoss, fit
+from beamzero.training.algorithm import ALGORITHMS
+from beamzero.training.fit import fit
 from beamzero.training.loop import draw_run, read_anchors
 from beamzero.training.report import Report, losses
 from tests.training.toy import (
@@ -517,10 +518,22 @@ def test_a_run_file_that_was_edited_is_no_run_to_go_on_with(whole, tmp_path, cap
         said = capsys.readouterr().err
         assert "run.json was changed since it was written" in said and said.count("\n") == 1
     about = Run.open(whole).about
-    about["settings"]["rate_against"] = "random gtp:sh"
+    for opponent in ("gtp:sh", "mine.py:Mine,runs/x"):
+        about["settings"]["rate_against"] = f"random {opponent}"
+        (folder / "run.json").write_bytes(seal(about))
+        assert main(["train", GAME, "--run", str(folder), "--resume"]) == 2
+        said = capsys.readouterr().err
+        assert f"such is started only where you name it: give --set rate_against='random {opponent}'" in said
+
+
+def test_a_run_with_a_setting_that_is_no_more_goes_on(whole, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole, folder)
+    about = Run.open(whole).about
+    about["settings"]["noise_alpha"] = 0.5
     (folder / "run.json").write_bytes(seal(about))
-    assert main(["train", GAME, "--run", str(folder), "--resume"]) == 2
-    assert "such is started only where you name it: give --set rate_against='random gtp:sh'" in capsys.readouterr().err
+    assert run_toy(folder, resume=True).iterations == len(numbers(whole))
+    assert Run.open(folder).about == about, "what a run says of itself is not written anew"
 
 
 # --- going on, and what may change -----------------------------------------------------------------------------------
@@ -691,7 +704,7 @@ def test_alphazero_from_a_run_takes_all_along_and_from_a_file_the_weights(make_w
 
 
 def fresh_window():
-    algorithm = ALGORITHMS["alphazero"].algorithm(make_game(GAME), settings("alphazero"))
+    algorithm = ALGORITHMS["alphazero"](make_game(GAME), settings("alphazero"))
     return jax.tree.map(np.asarray, algorithm.init(jax.random.key(0)).as_tree()["window"])
 
 
@@ -730,7 +743,7 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
             learner = learner._replace(weights=jax.tree.map(lambda x: x * np.float32(np.inf), learner.weights))
         return fit(loss, batch_size, learner, *rest)
 
-    monkeypatch.setattr("beamzero.training.probs.fit", spoiled)
+    monkeypatch.setattr("beamzero.algorithms.probs.iterate.fit", spoiled)
     folder = tmp_path / "run"
     assert main(command(folder, rate_every=0)) == 1
     out, err = capsys.readouterr()

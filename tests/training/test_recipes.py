@@ -12,8 +12,8 @@ import pytest
 
 from beamzero.games import make_game
 from beamzero.search.memory import total_bytes
-from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.config import list_recipes, make_settings, settle
+from beamzero.training.algorithm import ALGORITHMS
+from beamzero.training.config import list_recipes, make_settings
 from beamzero.training.loop import train
 from beamzero.training.order import Order
 from tests.training.toy import NET, numbers
@@ -44,7 +44,7 @@ def kinds_of_recipes() -> list[str]:
 @functools.cache
 def first_shapes(game: str, algorithm: str, nets: tuple[tuple[str, str], ...]) -> Any:
     """What a run with these nets begins with; other settings make no difference to them."""
-    made = ALGORITHMS[algorithm].algorithm(make_game(game), make_settings(None, dict(nets), algorithm))
+    made = ALGORITHMS[algorithm](make_game(game), make_settings(None, dict(nets), algorithm))
     return jax.eval_shape(made.init, jax.random.key(0)).as_tree()
 
 
@@ -52,7 +52,7 @@ def first_shapes(game: str, algorithm: str, nets: tuple[tuple[str, str], ...]) -
 @pytest.mark.parametrize("name", list_recipes())
 def test_every_recipe_has_settings_and_nets_for_its_game(name):
     recipe = list_recipes()[name]
-    settings = dataclasses.asdict(settle(make_settings(recipe, {}), make_game(recipe.game)))
+    settings = dataclasses.asdict(make_settings(recipe, {}).resolved(make_game(recipe.game)))
     nets = tuple((key, value) for key, value in settings.items() if key.endswith("net"))
     state = first_shapes(recipe.game, recipe.algorithm, nets)
     weights = [leaf for leaf in jax.tree.leaves(state) if jnp.issubdtype(leaf.dtype, jnp.floating)]
@@ -64,7 +64,7 @@ def test_every_recipe_fits_into_the_memory_of_the_machine_that_it_is_for(name):
     """Those for a GPU are meant for eighty gigabytes; the others for a computer with eight, of which six are free."""
     recipe = list_recipes()[name]
     game = make_game(recipe.game)
-    made = ALGORITHMS[recipe.algorithm].algorithm(game, settle(make_settings(recipe, {}), game))
+    made = ALGORITHMS[recipe.algorithm](game, make_settings(recipe, {}).resolved(game))
     gigabytes = 80 if "GPU" in recipe.about or "H200" in recipe.about else 6
     assert total_bytes(made.bytes_needed()) < gigabytes * 2**30
 

@@ -21,7 +21,7 @@ from beamzero.games import make_game
 from beamzero.runs.metrics import read_metrics
 from beamzero.training import pieces as module
 from beamzero.training import studies
-from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.reproduce import Finished, reproduce
 from beamzero.training.studies import STUDIES, make_study
@@ -180,7 +180,7 @@ def test_every_piece_of_a_study_is_a_run_that_can_be(name):
         chosen = tuple(value for key, value in dataclasses.asdict(settings).items() if key.endswith("net"))
         if (recipe.game, recipe.algorithm, chosen) not in nets:
             nets.add((recipe.game, recipe.algorithm, chosen))
-            algorithm = ALGORITHMS[recipe.algorithm].algorithm(make_game(recipe.game), settings)
+            algorithm = ALGORITHMS[recipe.algorithm](make_game(recipe.game), settings)
             jax.eval_shape(algorithm.init, jax.random.key(0))
     assert all(any(panel.shows(piece) for piece in study.pieces) for panel in study.panels)
     assert set(study.turns) <= {piece.recipe for piece in study.pieces}

@@ -11,17 +11,17 @@ from typing import Any
 import jax
 import numpy as np
 
+from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.games import make_game
 from beamzero.runs.checkpoints import Checkpoints
 from beamzero.runs.metrics import read_metrics
 from beamzero.runs.run import Run
-from beamzero.training.algorithms import ALGORITHMS
+from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.loop import Outcome, train
 from beamzero.training.order import Order
 from beamzero.training.report import QUIET, Report
-from beamzero.training.settings import AlphaZeroSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 GAME = "tic_tac_toe"
@@ -106,7 +106,7 @@ def saved_tree(folder: Path, step: int | None = None) -> tuple[int, Any, dict[st
     """The step, the arrays and the note of a checkpoint, the last by default."""
     about = Run.open(folder).about
     made = make_settings(None, about["settings"], about["algorithm"])
-    algorithm = ALGORITHMS[about["algorithm"]].algorithm(make_game(GAME), made)
+    algorithm = ALGORITHMS[about["algorithm"]](make_game(GAME), made)
     like = jax.eval_shape(algorithm.init, jax.random.key(0)).as_tree()
     step, tree, note = Checkpoints(folder / "checkpoints", keep=1).restore(like, step)
     return step, jax.tree.map(np.asarray, tree), note

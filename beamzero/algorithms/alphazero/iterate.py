@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from beamzero.algorithms.alphazero.agent import AlphaZeroAgent
+from beamzero.algorithms.alphazero.loss import AlphaZeroLoss
+from beamzero.algorithms.alphazero.self_play import Credit, SearchedGames, SearchPlay, play_lanes
+from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
+from beamzero.algorithms.alphazero.window import Window, empty_window, keep
 from beamzero.arena.battle import battle
 from beamzero.arena.battle_size import battle_needs
 from beamzero.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
+from beamzero.players.agent_kind import AgentKind
 from beamzero.search.cores import searches_at_once
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.gumbel import Gumbel
@@ -25,13 +31,11 @@ from beamzero.search.memory import Needs, bytes_of, fewer, heaviest, smaller, st
 from beamzero.search.simple import Likeliest
 from beamzero.search.teaching import Teacher
 from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes
-from beamzero.training.fit import AlphaZeroLoss, Learner, fit_samples, learner_bytes, new_learner
+from beamzero.training.fit import Learner, fit_samples, learner_bytes, new_learner
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
-from beamzero.training.searchplay import Credit, SearchedGames, SearchPlay, play_lanes
-from beamzero.training.settings import AlphaZeroSettings
-from beamzero.training.window import Window, empty_window, keep
+from beamzero.training.settings import RunSettings
 
 
 class AlphaZeroState(NamedTuple):
@@ -55,10 +59,17 @@ class AlphaZero:
     """The algorithm with its settings, for one game."""
 
     title: ClassVar[str] = "AlphaZero"
+    settings_type: ClassVar[type[RunSettings]] = AlphaZeroSettings
+    agent: ClassVar[AgentKind] = AlphaZeroAgent()
     pieces: ClassVar[bool] = True
+    sizes: ClassVar[tuple[str, ...]] = ("window", "lag")
+    compared: ClassVar[Mapping[str, Any]] = {"rate_sims": 0, "gate_games": 0}  # whose evaluations are not counted
 
     game: Game
     settings: AlphaZeroSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", self.settings.resolved(self.game))
 
     @functools.cached_property
     def net(self) -> Net:
@@ -76,6 +87,11 @@ class AlphaZero:
         window = Window.from_tree(tree["window"], self.game)
         return AlphaZeroState(Learner(**tree["net"]), tree["best"], window, behind)
 
+    def from_agent(self, fresh: AlphaZeroState, weights: Mapping[str, Weights]) -> AlphaZeroState:
+        """The net of an agent, which also plays the games of the first iterations; no experience."""
+        net = weights["net"]
+        return AlphaZeroState(new_learner(net), net, fresh.window, (net,) * self.settings.lag)
+
     def evaluator(self, state: AlphaZeroState) -> Evaluator:
         return make_joint_evaluator(self.net, state.best)
 
@@ -83,6 +99,11 @@ class AlphaZero:
         """The agent, as it is rated."""
         search = self._puct(self.settings.rate_sims) if self.settings.rate_sims else Likeliest()
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
+
+    @property
+    def rated_by(self) -> str:
+        sims = self.settings.rate_sims
+        return f"{sims} simulations" if sims else "one look at the net"
 
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, game, lane = self.settings, self.game, self._lane

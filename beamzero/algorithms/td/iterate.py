@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from beamzero.algorithms.td.agent import TdAgent
+from beamzero.algorithms.td.settings import TdSettings
 from beamzero.errors import RunStopped
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
-from beamzero.nets import Net, compute_dtype, make_net, make_value_evaluator
+from beamzero.nets import Net, Weights, compute_dtype, make_net, make_value_evaluator
 from beamzero.players import Player, SearchPlayer
+from beamzero.players.agent_kind import AgentKind
 from beamzero.search.children import is_narrow, listed_moves, value_children
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
 from beamzero.search.memory import Needs, fewer, smaller, state_bytes
@@ -34,7 +38,7 @@ from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, learner_by
 from beamzero.training.laps import Laps
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
-from beamzero.training.settings import TdSettings
+from beamzero.training.settings import RunSettings
 
 
 class TdState(NamedTuple):
@@ -62,10 +66,17 @@ class TD:
     """The algorithm with its settings, for one game."""
 
     title: ClassVar[str] = "TD(lambda)"
+    settings_type: ClassVar[type[RunSettings]] = TdSettings
+    agent: ClassVar[AgentKind] = TdAgent()
     pieces: ClassVar[bool] = False
+    sizes: ClassVar[tuple[str, ...]] = ()
+    compared: ClassVar[Mapping[str, Any]] = {}
 
     game: Game
     settings: TdSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", self.settings.resolved(self.game))
 
     @functools.cached_property
     def net(self) -> Net:
@@ -79,12 +90,20 @@ class TD:
         """The state that was saved as `tree`."""
         return TdState(Learner(**tree["value"]))
 
+    def from_agent(self, fresh: TdState, weights: Mapping[str, Weights]) -> TdState:
+        """The net of an agent, with a fresh optimizer."""
+        return TdState(new_learner(weights["value"]))
+
     def evaluator(self, state: TdState) -> Evaluator:
         return make_value_evaluator(self.net, state.value.weights)
 
     def player(self, state: TdState) -> Player:
         """The agent: the move to the position that it likes best."""
         return SearchPlayer("td", self.game, BestChild(), self.evaluator(state))
+
+    @property
+    def rated_by(self) -> str:
+        return "one look at V"
 
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, size = self.settings, state_bytes(self.game)

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.probs.replay import Memory, remember, remember_with_rolls
+from beamzero.algorithms.probs.self_play import SelfPlay, self_play
+from beamzero.algorithms.probs.targets import cut_searches, gather, mix_in_q, search_some
 from beamzero.games import make_game
 from beamzero.games.chance import chance_is_next
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
-from beamzero.training.replay import Memory, remember, remember_with_rolls
-from beamzero.training.selfplay import SelfPlay, self_play
-from beamzero.training.targets import cut_searches, gather, mix_in_q, search_some
 
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")
 OTHELLO = make_game("othello:size=4")  # fewer slots than actions

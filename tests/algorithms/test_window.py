@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.alphazero.self_play import Credit, SearchedGames
+from beamzero.algorithms.alphazero.window import Window, empty_window, keep
 from beamzero.games import make_game
 from beamzero.games.tic_tac_toe import TicTacToeState
-from beamzero.training.searchplay import Credit, SearchedGames
-from beamzero.training.window import Window, empty_window, keep
 from tests.training.toy import same_bits
 
 GAME = make_game("tic_tac_toe")

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.probs.self_play import SelfPlay, move_probabilities, self_play
 from beamzero.games import CHANCE, make_game
 from beamzero.nets import Net, make_evaluator, make_net
-from beamzero.training.selfplay import SelfPlay, move_probabilities, self_play
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 SMALL = make_game("connect_four:rows=4,columns=4,length=3")

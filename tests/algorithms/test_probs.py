@@ -10,6 +10,8 @@ import numpy as np
 import optax
 import pytest
 
+from beamzero.algorithms.probs.iterate import Probs
+from beamzero.algorithms.probs.self_play import self_play
 from beamzero.arena.battle import battle
 from beamzero.compiler import CompilationCount
 from beamzero.errors import RunStopped
@@ -21,9 +23,7 @@ from beamzero.search.simple import OneLook
 from beamzero.training.fit import fit
 from beamzero.training.loop import train
 from beamzero.training.order import Order
-from beamzero.training.probs import Probs
 from beamzero.training.report import Report
-from beamzero.training.selfplay import self_play
 from tests.conftest import relaxed_promotion
 from tests.training.toy import SETTINGS, numbers, run_toy, same_bits, settings
 
@@ -145,7 +145,7 @@ def test_every_pass_and_every_step_has_a_random_order_of_its_own(monkeypatch):
         keys.append(tuple(jax.random.key_data(arguments[-1]).tolist()))
         return fit(*arguments)
 
-    monkeypatch.setattr("beamzero.training.probs.fit", spy)
+    monkeypatch.setattr("beamzero.algorithms.probs.iterate.fit", spy)
     algorithm = Probs(GAME, settings(value_passes=3, q_passes=2, q_games_per_step=4))
     state = algorithm.init(jax.random.key(0))
     for iteration in range(2):

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from beamzero.algorithms.probs.agent import ProbsAgent
+from beamzero.algorithms.probs.loss import QLoss
+from beamzero.algorithms.probs.replay import all_games, remember, remember_with_rolls, some_games, thin_out
+from beamzero.algorithms.probs.self_play import Games, SelfPlay, self_play
+from beamzero.algorithms.probs.settings import ProbsSettings
+from beamzero.algorithms.probs.targets import Searches, cut_searches, gather, mix_in_q, search_some
 from beamzero.errors import RunStopped
 from beamzero.games import Game
-from beamzero.nets import Net, Weights, compute_dtype, make_evaluator, make_net
+from beamzero.nets import Net, Weights, compute_dtype, make_net
 from beamzero.players import Player, SearchPlayer
+from beamzero.players.agent_kind import AgentKind
 from beamzero.search.beam import BeamSearch
 from beamzero.search.cores import searches_at_once
 from beamzero.search.devices import at_once
@@ -22,14 +29,11 @@ from beamzero.search.evaluator import Evaluator, RootMoves
 from beamzero.search.memory import Needs, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import OneLook
 from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes, nobody
-from beamzero.training.fit import Learner, Loss, QLoss, ValueLoss, ValueRows, fit, learner_bytes, new_learner
+from beamzero.training.fit import Learner, Loss, ValueLoss, ValueRows, fit, learner_bytes, new_learner
 from beamzero.training.laps import Laps
-from beamzero.training.replay import all_games, remember, remember_with_rolls, some_games, thin_out
 from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, evenly, share_done
-from beamzero.training.selfplay import Games, SelfPlay, self_play
-from beamzero.training.settings import ProbsSettings
-from beamzero.training.targets import Searches, cut_searches, gather, mix_in_q, search_some
+from beamzero.training.settings import RunSettings
 
 
 class ProbsState(NamedTuple):
@@ -53,10 +57,17 @@ class Probs:
     """The algorithm with its settings, for one game."""
 
     title: ClassVar[str] = "PROBS"
+    settings_type: ClassVar[type[RunSettings]] = ProbsSettings
+    agent: ClassVar[AgentKind] = ProbsAgent()
     pieces: ClassVar[bool] = True
+    sizes: ClassVar[tuple[str, ...]] = ()
+    compared: ClassVar[Mapping[str, Any]] = {}
 
     game: Game
     settings: ProbsSettings
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", self.settings.resolved(self.game))
 
     @functools.cached_property
     def value_net(self) -> Net:
@@ -79,15 +90,23 @@ class Probs:
         """The state that was saved as `tree`."""
         return ProbsState(Learner(**tree["value"]), Learner(**tree["q"]))
 
+    def from_agent(self, fresh: ProbsState, weights: Mapping[str, Weights]) -> ProbsState:
+        """Both nets of an agent, with fresh optimizers."""
+        return ProbsState(new_learner(weights["value"]), new_learner(weights["q"]))
+
     def evaluator(self, state: ProbsState) -> Evaluator:
         return self._evaluator(state.weights)
 
     def _evaluator(self, weights: Weights) -> Evaluator:
-        return make_evaluator(self.value_net, weights["value"], self.q_net, weights["q"])
+        return self.agent.evaluator({"value": self.value_net, "q": self.q_net}, weights)
 
     def player(self, state: ProbsState) -> Player:
         """The agent: one look at Q."""
         return SearchPlayer("probs", self.game, OneLook(), self.evaluator(state))
+
+    @property
+    def rated_by(self) -> str:
+        return "one look at Q"
 
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, game = self.settings, self.game
@@ -134,7 +153,7 @@ class Probs:
         slow_down = cosine(share, settings.final_learning_rate)
         clock = Laps()
 
-        lanes = cut_lanes(iteration, settings.games, self._lanes, play_key)
+        lanes = cut_lanes(iteration, settings.games, settings.lanes, play_key)
         report("self-play", 0, settings.games)
         parts = []
         for part in crew.do(self.play, Batch(state.weights, lanes), nobody):
@@ -236,16 +255,12 @@ class Probs:
     def _self_play(self) -> SelfPlay:
         settings = self.settings
         return SelfPlay(
-            games=settings.games // self._lanes,
+            games=settings.games // settings.lanes,
             max_turns=min(settings.max_turns, self.game.max_plies),
             temperature=settings.temperature,
             noise=settings.noise,
             sampled_moves=settings.sampled_moves,
         )
-
-    @property
-    def _lanes(self) -> int:
-        return max(1, self.settings.lanes)
 
     @functools.cached_property
     def _search(self) -> BeamSearch:

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.training.replay import remember, remember_with_rolls, some_games, thin_out
-from beamzero.training.selfplay import Games, Rolls
+from beamzero.algorithms.probs.replay import remember, remember_with_rolls, some_games, thin_out
+from beamzero.algorithms.probs.self_play import Games, Rolls
 
 
 def made(lengths, turns=5):

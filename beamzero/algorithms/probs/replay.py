@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from beamzero.algorithms.probs.self_play import Games, Rolls
 from beamzero.games import State
 from beamzero.search.packing import pack, take_rows
-from beamzero.training.selfplay import Games, Rolls
 
 
 class Memory(NamedTuple):

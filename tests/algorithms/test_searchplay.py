@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.alphazero.self_play import Credit, SearchPlay, play_lanes
 from beamzero.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, make_joint_evaluator, make_net
@@ -20,7 +21,6 @@ from beamzero.search.features import feature_evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.teaching import Lesson
 from beamzero.training.crew import Lane
-from beamzero.training.searchplay import Credit, SearchPlay, play_lanes
 from tests.training.toy import same_bits
 
 TIC_TAC_TOE = make_game("tic_tac_toe")

@@ -7,18 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.alphazero.iterate import AlphaZero
+from beamzero.algorithms.alphazero.self_play import Credit
+from beamzero.algorithms.alphazero.window import empty_window, keep
 from beamzero.arena.exhaust import exhaust
 from beamzero.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer
 from beamzero.search.mcts import MCTS
 from beamzero.search.memory import total_bytes
-from beamzero.training.alphazero import AlphaZero
 from beamzero.training.report import Report
-from beamzero.training.searchplay import Credit
-from beamzero.training.window import empty_window, keep
-from tests.training.test_probs import CountAfter
-from tests.training.test_searchplay import play_lane
+from tests.algorithms.test_probs import CountAfter
+from tests.algorithms.test_searchplay import play_lane
 from tests.training.toy import run_toy, same_bits, settings
 
 GAME = make_game("tic_tac_toe")

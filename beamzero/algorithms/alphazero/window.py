@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from beamzero.algorithms.alphazero.loss import AlphaZeroRows
+from beamzero.algorithms.alphazero.self_play import Credit, SearchedGames
 from beamzero.games import Game
-from beamzero.training.fit import AlphaZeroRows
-from beamzero.training.searchplay import Credit, SearchedGames
 
 
 class Window(NamedTuple):

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from beamzero.algorithms.td.iterate import TD, Played, learned_from, play
+from beamzero.algorithms.td.settings import TdSettings
 from beamzero.arena.battle import battle
 from beamzero.errors import BadInput
 from beamzero.games import CHANCE, make_game
@@ -17,9 +19,7 @@ from beamzero.players import make_player
 from beamzero.search.children import listed_moves, value_children
 from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.simple import BestChild
-from beamzero.training.algorithms import ALGORITHMS
-from beamzero.training.settings import TdSettings
-from beamzero.training.td import TD, Played, learned_from, play
+from beamzero.training.algorithm import ALGORITHMS
 
 BACKGAMMON = make_game("backgammon:max_plies=300")
 SMALL = TdSettings(games=16, iterations=2, max_turns=60, value_net="mlp:width=16,depth=1", batch_size=64)
@@ -106,7 +106,7 @@ def test_an_iteration_is_the_same_for_the_same_key_and_the_loss_falls_on_what_it
         np.array_equal(a, b)
         for a, b in zip(jax.tree.leaves(one.from_tree(state.as_tree())), jax.tree.leaves(state), strict=True)
     )
-    assert ALGORITHMS["td"].algorithm is TD
+    assert ALGORITHMS["td"] is TD
 
 
 @pytest.mark.slow

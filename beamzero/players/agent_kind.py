@@ -1,0 +1,81 @@
+"""What players ask of an algorithm: how its agents are kept, and how they play."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from beamzero.games import Game
+from beamzero.nets import Net, Weights
+from beamzero.players.player import Player
+from beamzero.registry import ALGORITHMS
+from beamzero.search.evaluator import Evaluator
+from beamzero.search.protocol import Search
+from beamzero.spec import Spec, quote
+
+
+class NetPlace(NamedTuple):
+    """Where a net of an agent is described, and where its weights lie in a checkpoint."""
+
+    setting: str
+    """The setting of the run that names the net."""
+    head: str
+    path: tuple[str, ...]
+    """The keys that lead to the weights in the tree of a checkpoint."""
+
+
+class AgentKind(Protocol):
+    """How the agents of one algorithm are kept, and how they play."""
+
+    @property
+    def nets(self) -> Mapping[str, NetPlace]:
+        """The nets that make an agent, by the names that they have in an agent file."""
+
+    @property
+    def full(self) -> Mapping[str, str]:
+        """The options with which an agent plays as well as it can at a pace that people bear: the level full."""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What may stand behind the algorithm's name, such as ``PATH,depth=D``, and what plays then, for people."""
+
+    def evaluator(self, nets: Mapping[str, Net], weights: Mapping[str, Weights]) -> Evaluator:
+        """Make of the nets and their weights, by their names in `nets`, what a search asks."""
+
+    def make_player(self, name: str, spec: Spec, game: Game) -> Player:
+        """Make the player that a text such as ``probs:PATH,expand=100`` names; `take_trained` reads its agent."""
+
+    def peeks(self, options: Mapping[str, str]) -> bool:
+        """Tell whether an agent with these options looks at more of a state than `Game.observe` shows."""
+
+    def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        """Choose the options with which people play against an agent; `settings` are its run's, as far as known."""
+
+    def at_budget(self, game: Game, evaluations: int) -> dict[str, str]:
+        """Choose the options with which an agent takes about so many evaluations for a move."""
+
+    def search_at_budget(self, game: Game, evaluations: int) -> Search:
+        """Make a search that takes no more memory than an agent with the options `at_budget`; nothing is played."""
+
+
+def agent_kind(algorithm: str) -> AgentKind:
+    """Look up how agents of an algorithm are kept and play."""
+    return ALGORITHMS.find(algorithm).agent
+
+
+def agent_text(algorithm: str, path: str, options: Mapping[str, str]) -> str:
+    """Write the text that names a trained agent, in any process."""
+    source = ALGORITHMS.source(algorithm)
+    parts = [quote(path), *(f"{key}={quote(value)}" for key, value in options.items())]
+    return f"{source}{',' if ':' in source else ':'}{','.join(parts)}"
+
+
+def own_file(spec: Spec) -> Spec:
+    """Read ``file.py:Class,PATH``: the class of a user's file is registered, and the rest named by its name.
+
+    Only for a text that a person has typed: the file is run.
+    """
+    if not spec.head.endswith(".py"):
+        return spec
+    name, *others = spec.arguments or ("",)
+    return Spec(ALGORITHMS.register_file(spec.head, name), tuple(others), spec.options)

@@ -1,0 +1,116 @@
+"""What a training run asks of its algorithm. The algorithms themselves are in `beamzero.algorithms`, or elsewhere."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+from jax import Array
+
+from beamzero.errors import BadInput
+from beamzero.games import Game
+from beamzero.nets import Weights
+from beamzero.players import AGENTS, Player
+from beamzero.players.agent_kind import AgentKind
+from beamzero.registry import ALGORITHMS, check_fields, check_frozen, missing_members
+from beamzero.search.memory import Needs
+from beamzero.training.crew import CORES, Crew
+from beamzero.training.report import Phase
+from beamzero.training.settings import RunSettings
+
+__all__ = ["ALGORITHMS", "Algorithm", "TrainingState", "check_algorithm"]
+
+
+class TrainingState(Protocol):
+    """All that an iteration hands to the next: a pytree."""
+
+    def as_tree(self) -> dict[str, Any]:
+        """As plain dicts, which is how it lies on disk."""
+
+
+class Algorithm(Protocol):
+    """A way to train, with its settings, for one game. Its states, each a `TrainingState`, are of its own kind.
+
+    A frozen dataclass with the fields `game` and `settings`: equal ones share their compiled programs. It resolves the
+    defaults of its settings itself, by `RunSettings.resolved`.
+    """
+
+    title: ClassVar[str]
+    """What people call it."""
+    settings_type: ClassVar[type[RunSettings]]
+    """The dataclass of its settings."""
+    agent: ClassVar[AgentKind]
+    """How what it trains is kept, and how it plays."""
+    pieces: ClassVar[bool]
+    """Whether a crew has anything to do in its iterations."""
+    sizes: ClassVar[tuple[str, ...]]
+    """The settings, beside the nets, that say how large its state is: a run starts only from one that agrees."""
+    compared: ClassVar[Mapping[str, Any]]
+    """Settings for a comparison, in which all that an algorithm evaluates must be counted and ratings are one look."""
+
+    def __init__(self, game: Game, settings: Any) -> None: ...
+
+    @property
+    def game(self) -> Game: ...
+
+    @property
+    def settings(self) -> RunSettings: ...
+
+    def init(self, key: Array) -> Any:
+        """The state before the first iteration, with random weights."""
+
+    def from_tree(self, tree: dict[str, Any]) -> Any:
+        """The state that was saved as `tree`: ``from_tree(state.as_tree())`` is `state`, bit for bit."""
+
+    def from_agent(self, fresh: Any, weights: Mapping[str, Weights]) -> Any:
+        """The state `fresh` (or its shapes) with the weights of an agent, by the names of its nets, in their place."""
+
+    def player(self, state: Any) -> Player:
+        """The agent of a state, as it is rated."""
+
+    @property
+    def rated_by(self) -> str:
+        """How that agent looks for its moves, for people: ``one look at Q``."""
+
+    def bytes_needed(self, elsewhere: bool = False) -> Needs:
+        """Count what an iteration takes at its most, about, with all that is remembered over iterations.
+
+        With `elsewhere`, games are played and positions searched by other machines.
+        """
+
+    def iterate(
+        self,
+        state: Any,
+        iteration: int,
+        key: Array,
+        report: Phase,
+        share: float | None = None,
+        crew: Crew = CORES,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The state after one iteration, and what was measured in it.
+
+        That is how many `games` were played, how many `evaluations` of positions by nets that took, the `seconds` of
+        each phase as a dict, and what else is worth a curve; losses under names that end in ``_loss``.
+
+        `share` is how much of the run is done, from 0 to 1, which schedules follow; by default that of the iterations.
+        The `crew` does what can be cut into pieces. Both results depend on nothing but the state before, the number of
+        the iteration and the run's key. The state before stays whole, since a run that is interrupted saves it.
+        """
+
+
+def check_algorithm(kind: Any, name: str) -> None:
+    """Raise BadInput, with what is missing, where a class from outside is no `Algorithm`."""
+    if name in AGENTS:
+        raise BadInput(f"{name!r} cannot be the name of your algorithm: other agents go by it")
+    if not callable(kind):
+        raise BadInput(f"{name!r} is no algorithm: it must be a class")
+    missing = missing_members(kind, Algorithm)
+    if not missing:
+        missing = [f"agent.{member}" for member in missing_members(kind.agent, AgentKind)]
+    if missing:
+        raise BadInput(f"{name!r} is no algorithm: it has no {', '.join(missing)}")
+    if not (inspect.isclass(kind.settings_type) and issubclass(kind.settings_type, RunSettings)):
+        raise BadInput(f"{name!r} is no algorithm: its settings_type must be a subclass of RunSettings")
+    check_frozen(kind, f"{name!r} is no algorithm")
+    check_fields(kind.settings_type, f"{name!r} is no algorithm")
