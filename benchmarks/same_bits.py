@@ -78,23 +78,25 @@ def fingerprint(tree: Any) -> str:
 def positions(game: Game) -> Any:
     """States of random games, none of them over, each in its own ply, where someone has to choose."""
     from beamzero.games.chance import settle_all
+    from beamzero.games.game import keep_if
     from beamzero.search.simple import random_moves
 
     @jax.jit
-    def play(key: jax.Array) -> Any:
-        states = settle_all(game, jax.vmap(game.init)(jax.random.split(key, POSITIONS)), jax.random.fold_in(key, 1))
-        for ply in range(POSITIONS):
-            going = (jax.numpy.arange(POSITIONS) >= ply) & ~jax.vmap(game.over)(states)
-            moved = jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(key, 2 * ply + 2)))
-            moved = settle_all(game, moved, jax.random.fold_in(key, 2 * ply + 3))
-            going &= ~jax.vmap(game.over)(moved)
-            states = jax.tree.map(
-                lambda new, old, going=going: jax.numpy.where(going.reshape(-1, *(1,) * (new.ndim - 1)), new, old),
-                moved, states,
-            )  # fmt: skip
-        return states
+    def start(key: jax.Array) -> Any:
+        return settle_all(game, jax.vmap(game.init)(jax.random.split(key, POSITIONS)), jax.random.fold_in(key, 1))
 
-    return play(jax.random.key(7))
+    @jax.jit
+    def play(states: Any, key: jax.Array, ply: jax.Array) -> Any:
+        going = (jax.numpy.arange(POSITIONS) >= ply) & ~jax.vmap(game.over)(states)
+        moved = jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(key, 2 * ply + 2)))
+        moved = settle_all(game, moved, jax.random.fold_in(key, 2 * ply + 3))
+        going &= ~jax.vmap(game.over)(moved)
+        return jax.vmap(keep_if)(going, moved, states)
+
+    states = start(jax.random.key(7))
+    for ply in range(POSITIONS):
+        states = play(states, jax.random.key(7), jax.numpy.int32(ply))
+    return states
 
 
 def of_agent(text: str, game: Game, states: Any) -> Iterator[tuple[str, str]]:
