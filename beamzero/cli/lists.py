@@ -61,7 +61,7 @@ def agents(json: AsJson = False) -> None:
         "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
         "minimax:D": "every line of D plies, with the game's own evaluation; by=FEATURE, by=nothing",
         "alphabeta:D": "the same moves sooner, with deepening, a table and quiescence; also seconds=S, nodes=N",
-        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S",
+        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S, nodes=N",
         **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
         "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
         "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",

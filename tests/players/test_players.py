@@ -15,11 +15,14 @@ from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import AGENTS, SearchPlayer, make_player
+from beamzero.players.options import ROOM
 from beamzero.registry import ALGORITHMS
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
+from beamzero.search.limit import Limit
 from beamzero.search.lookahead import Lookahead
 from beamzero.search.simple import AnyMove, OneLook
+from beamzero.spec import quote
 from tests.games.play import ask_all, params, stack, step
 from tests.training.toy import GAME
 
@@ -29,6 +32,16 @@ TIC_TAC_TOE = make_game(GAME)
 @pytest.fixture
 def run(probs_run):
     return probs_run
+
+
+def test_a_limit_in_the_text_limits_the_search_and_the_same_one_gives_the_same_moves(run):
+    player = make_player(f"probs:{quote(str(run))},evaluations=40", TIC_TAC_TOE)
+    assert player.limit == Limit(evaluations=40)
+    states, key = jax.vmap(TIC_TAC_TOE.init)(jax.random.split(jax.random.key(0), 2)), jax.random.key(3)
+    one, other = (jax.device_get(player.think(states, key)) for _ in range(2))
+    assert all((a == b).all() for a, b in zip(one, other, strict=True)) and (one.nodes > 10).all()
+    found = player.consider(TIC_TAC_TOE.init(key), key)
+    assert 40 <= found.evaluations <= 40 + TIC_TAC_TOE.max_moves + 1
 
 
 @pytest.mark.parametrize(
@@ -50,6 +63,10 @@ def run(probs_run):
         ("probs:RUN,expand=20", BeamSearch(20), True),
         ("probs:RUN,expand=20,depth=3", BeamSearch(20, 3), True),
         ("probs:RUN,expand=20,depth=3,strict=true", BeamSearch(20, 3, True), True),
+        ("probs:RUN,seconds=0.5", BeamSearch(ROOM), False),
+        ("probs:RUN,nodes=50", BeamSearch(ROOM), True),
+        ("probs:RUN,evaluations=50,depth=3", BeamSearch(ROOM, 3), True),
+        ("probs:RUN,seconds=0.5,expand=20", BeamSearch(20), False),
     ],
 )
 def test_a_text_names_a_player(run, name, search, deterministic):

@@ -134,7 +134,7 @@ def test_a_mate_is_found_with_its_distance():
         keys = mating_moves(board, number)
         assert keys and (number == 1 or not mating_moves(board, number - 1)), "as brute force finds it"
         found = search(CHESS.read_position(fen), 2 * number - 1)
-        assert (found.value, found.proven, found.plies) == (1.0, True, 2 * number - 1), fen
+        assert (found.value, found.outlook.proven, found.outlook.plies) == (1.0, True, 2 * number - 1), fen
         assert move_of(board, found.line[0]) in keys, fen
         for action in found.line:
             move = move_of(board, action)
@@ -147,7 +147,7 @@ def test_a_side_that_is_mated_puts_it_off():
     """In the corner every move loses, but not all of them at once."""
     fen = "7k/5K2/8/8/8/8/8/R7 b - - 0 1"
     found = search(CHESS.read_position(fen), 4)
-    assert (found.value, found.proven, found.plies) == (-1.0, True, 2)
+    assert (found.value, found.outlook.proven, found.outlook.plies) == (-1.0, True, 2)
 
 
 # --- draws -----------------------------------------------------------------------------------------------------------
