@@ -12,7 +12,7 @@ def run() -> NoReturn:
     """Run the command that this process was started for, and end the process."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)  # first of all: every import takes its time
-    from beamzero.leaving import INTERRUPTED, CtrlC, leave
+    from beamzero.core.leaving import INTERRUPTED, CtrlC, leave
 
     ctrl_c = CtrlC()
     ctrl_c.listen()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import GAMES, make_game
 from beamzero.search.alphabeta import AlphaBeta
 from tests.search.agreement import assert_games_are_searched_as_by_minimax

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.arena.battle import battle
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, State, make_game
 from beamzero.players import Player, make_player
 from beamzero.players.book import BookPlayer, with_book

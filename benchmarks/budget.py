@@ -21,15 +21,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from beamzero.arena.battle import battle
+from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.trained import load_trained
-from beamzero.runs.agentfile import load_agent
-from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import write_atomically
-from beamzero.runs.metrics import read_metrics
-from beamzero.runs.run import Run
-from beamzero.spec import quote
+from beamzero.storage.agentfile import load_agent
+from beamzero.storage.checkpoints import Checkpoints
+from beamzero.storage.files import write_atomically
+from beamzero.storage.metrics import read_metrics
+from beamzero.storage.run import Run
 from beamzero.training.config import find_recipe
 
 FILE = "budget.json"

@@ -20,7 +20,7 @@ import jax
 
 from beamzero.algorithms.probs.iterate import Probs
 from beamzero.arena.battle import battle
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import make_game
 from beamzero.nets import count_parameters
 from beamzero.players import SearchPlayer, make_player

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import jax
 import numpy as np
 
-from beamzero.cli.bench_search import middle_game
-from beamzero.compiler import keep_compiled_code
+from beamzero.cli.commands.bench_search import middle_game
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, State, make_game
 from beamzero.plots.png import write_png
 from beamzero.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE

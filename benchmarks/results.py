@@ -25,8 +25,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from beamzero.arena.records import today
-from beamzero.runs.files import write_atomically
+from beamzero.records.record import today
+from beamzero.storage.files import write_atomically
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "results"

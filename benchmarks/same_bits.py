@@ -115,7 +115,7 @@ def analysis(text: str, spec: str) -> str:
 
 def training(words: list[str], folder: Path) -> Iterator[tuple[str, str]]:
     """The weights that a run ends with, and its metrics but for the seconds."""
-    from beamzero.runs.metrics import read_metrics
+    from beamzero.storage.metrics import read_metrics
 
     _stdout(["train", *words, "--run", str(folder), *ALL_RUNS])
     _stdout(["export", str(folder), str(folder) + ".safetensors"])

@@ -22,10 +22,10 @@ from typing import Any
 
 from beamzero.arena.claims import BATTLE, ERRORS, Claim, measure, read_claims
 from beamzero.arena.truth import load_truth
+from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.players.trained import shipped_agents
-from beamzero.runs.agentfile import load_agent, save_agent
-from beamzero.spec import quote
+from beamzero.storage.agentfile import load_agent, save_agent
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "beamzero" / "agents"

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import jax
 
 from beamzero.algorithms.probs.iterate import Probs
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import make_game
 from beamzero.training.config import find_recipe, make_settings
 

@@ -26,15 +26,15 @@ import numpy as np
 from jax import Array
 
 from beamzero.arena.truth import ILLEGAL, folder, write_stored
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
+from beamzero.core.cores import side_by_side
 from beamzero.games import Game, State, make_game
 from beamzero.games.kalah import Kalah
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.cores import side_by_side
-from beamzero.search.endgame import endgame_table
 from beamzero.search.evaluator import Evaluator, zero_evaluator
-from beamzero.search.retrograde import make_table
 from beamzero.search.simple import random_moves
+from beamzero.solvers.endgame import endgame_table
+from beamzero.solvers.retrograde import make_table
 
 _GAMES = 2048
 _CHUNK = 8

@@ -27,7 +27,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.arena.truth import Puzzle, folder, write_puzzles
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, State
 from beamzero.games.chess import Chess, Chess6x6
 from beamzero.search.alphabeta import AlphaBeta

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from beamzero.algorithms.alphazero.self_play import open_at_random
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.search.features import feature_evaluator, hand_made_weights

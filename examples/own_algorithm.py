@@ -19,7 +19,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
 
-from beamzero.errors import RunStopped
+from beamzero.core.errors import RunStopped
+from beamzero.core.packing import pack, take_rows
 from beamzero.games import Game, State
 from beamzero.nets import NETS, Net, NetSettings, Weights, compute_dtype, make_net, make_value_evaluator
 from beamzero.players import Player, SearchPlayer
@@ -27,7 +28,6 @@ from beamzero.players.agent_kind import AgentKind, NetPlace
 from beamzero.players.plain_agent import PlainAgent
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.memory import Needs, fewer, smaller, state_bytes
-from beamzero.search.packing import pack, take_rows
 from beamzero.search.simple import BestChild, random_moves
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, learner_bytes, new_learner

@@ -12,7 +12,7 @@ import pytest
 
 from beamzero import compiler
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from tests.training.toy import ROOT
 
 CACHE = "Error reading persistent compilation cache entry for 'jit_stage': "

@@ -12,7 +12,7 @@ LINE = "beamzero: interrupted\n"
 _ENTER = """
 import atexit, signal, sys, threading, types
 from beamzero.__main__ import run
-from beamzero.leaving import finalize
+from beamzero.core.leaving import finalize
 
 def press():
     signal.raise_signal(signal.SIGINT)

@@ -12,10 +12,10 @@ import pytest
 
 from beamzero.algorithms.td.iterate import TD
 from beamzero.algorithms.td.settings import TdSettings
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS, Registry, load_file
 from beamzero.nets import NETS, NetSettings, make_net
 from beamzero.nets.architectures import MLP
-from beamzero.registry import ALGORITHMS, Registry, load_file
 from beamzero.training.settings import RunSettings
 
 BUILT_IN = {"pi": "math:pi", "tau": "math:tau"}
@@ -162,6 +162,6 @@ def test_a_net_from_outside_is_named_like_any_other():
 
 
 def test_the_names_are_known_without_any_algorithm_being_imported():
-    code = "import sys, beamzero.registry as r; print(list(r.ALGORITHMS.built_in), 'jax' in sys.modules)"
+    code = "import sys, beamzero.core.registry as r; print(list(r.ALGORITHMS.built_in), 'jax' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['probs', 'alphazero', 'td'] False\n"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.errors import BadInput
-from beamzero.spec import Spec, convert, parse, quote, unknown
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec, convert, parse, quote, unknown
 
 KEYS = st.text(string.ascii_letters + "_", min_size=1, max_size=6)
 HEADS = st.text(st.characters(blacklist_characters=":"), max_size=8).map(str.strip)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from beamzero.cli import main
-from beamzero.search import cores
+from beamzero.core import cores
 from tests.conftest import ROOT, drop_programs
 from tests.training.toy import command
 from tests.web.serving import begin, seat, server

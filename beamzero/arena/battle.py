@@ -15,7 +15,7 @@ from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
 from beamzero.arena.playing import Match, Play, Progress, play_games
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players.player import Player
 

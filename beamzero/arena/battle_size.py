@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import jax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.player import Player
 from beamzero.search.memory import Needs, check_memory, heaviest, state_bytes, together

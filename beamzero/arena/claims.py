@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from beamzero.arena.battle import battle
 from beamzero.arena.score import Scored, score
 from beamzero.arena.truth import load_truth
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import unknown
 from beamzero.games import Game
 from beamzero.players import make_player
-from beamzero.spec import unknown
 
 BATTLE, ERRORS = "battle", "errors"
 _MOST = 1_000_000

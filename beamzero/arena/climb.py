@@ -11,10 +11,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from beamzero.arena.battle import battle
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import quote
 from beamzero.games import Game
 from beamzero.players import Player, make_player
-from beamzero.spec import quote
 
 DEPTH = 7
 """Rungs of the ladder, where nothing is said."""

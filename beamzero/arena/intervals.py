@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 TAIL = 0.025  # what a 95% interval leaves out on each side
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.rating import Rating, known_elo, rate, rate_against
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.player import Player
 

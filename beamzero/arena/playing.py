@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from beamzero.core.cores import searches_at_once
 from beamzero.games import Game, State
 from beamzero.games.chance import NOTHING, throw_all
 from beamzero.games.game import keep_if
 from beamzero.players.player import FORFEIT, Player, choose_moves
-from beamzero.search.cores import searches_at_once
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.protocol import Search
 

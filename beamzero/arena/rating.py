@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import shortest_path
 from scipy.special import expit, log_expit
 
 from beamzero.arena.intervals import TAIL, pair_means, resample
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 ELO = 400.0 / math.log(10.0)  # Elo points in one unit of log odds
 ANCHOR_ELO = 1000.0

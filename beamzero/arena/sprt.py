@@ -16,7 +16,7 @@ import numpy as np
 
 from beamzero.arena.intervals import pair_means
 from beamzero.arena.rating import expected_score
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 WRONG = 0.05  # the chance of either error
 _OUTCOMES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])

@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from beamzero.arena.battle import Battle
-from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable, reason, warn_if_empty, writing
+from beamzero.core.errors import BadInput
+from beamzero.storage.files import check_writable, reason, warn_if_empty, writing
 
 _APPLICATION = 0x62306172
 """In the head of the file, so that no other database is taken for one of ours."""

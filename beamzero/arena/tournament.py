@@ -15,7 +15,7 @@ from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import Rating, fit, rate
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Met, Store
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.player import Player

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 
 ILLEGAL = -128

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import typer
 from typer.main import get_command
 
-from beamzero.cli import (
+from beamzero.cli.commands import (
     bench,
     book,
     check,
@@ -36,12 +36,12 @@ from beamzero.cli import (
     verify,
 )
 from beamzero.cli.common import err
-from beamzero.compiler import keep_compiled_code, missing_platform, plain_warning
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.compiler import keep_compiled_code, missing_platform, plain_warning
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.core.leaving import INTERRUPTED
 from beamzero.games.faults import fault_of_user
 from beamzero.games.shapes import broken_by_user
-from beamzero.leaving import INTERRUPTED
-from beamzero.runs.files import out_of_space, reason
+from beamzero.storage.files import out_of_space, reason
 
 app = typer.Typer(
     help="Train, measure and play agents for two-player board games.",

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 
 class _Console(Console):

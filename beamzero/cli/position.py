@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from beamzero.arena.records import Followed, GameRecord, first_state
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
+from beamzero.records.record import Followed, GameRecord, first_state
 
 Position = Annotated[
     str | None,

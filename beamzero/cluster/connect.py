@@ -16,8 +16,8 @@ from typing import Any
 import jax
 
 from beamzero import __version__
-from beamzero.errors import BadInput, RunStopped
-from beamzero.runs.files import reason
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.storage.files import reason
 
 LOCAL, AUTO = "local", "auto"
 _SECONDS_TO_ANSWER = 5.0

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from beamzero.cluster.pool import Pool
-from beamzero.compiler import keep_compiled_code
+from beamzero.core.compiler import keep_compiled_code
+from beamzero.experiments.workers import Job, Told
 from beamzero.training.report import QUIET
-from beamzero.training.workers import Job, Told
 
 
 class ClusterJobs:

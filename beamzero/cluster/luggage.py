@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import parse
 from beamzero.games import Game
-from beamzero.registry import ALGORITHMS
-from beamzero.spec import parse
 
 Files = Mapping[str, bytes]
 """What is in files, by their names as seen from the folder that the command was started in."""

@@ -22,7 +22,7 @@ import jax
 
 from beamzero.cluster.connect import import_ray, versions
 from beamzero.cluster.luggage import Files, unpack
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput, RunStopped
 
 Function = Callable[[Any, Any], Any]
 """What a worker does with what all share, and with a piece: a function that both sides can import."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import unknown
 from beamzero.engines.gtp import GtpEngine
 from beamzero.engines.nboard import NBoardEngine
 from beamzero.engines.uci import UciEngine
 from beamzero.engines.wire import Engine, Send, serve
-from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.players import make_player
-from beamzero.spec import unknown
 
 __all__ = ["PROTOCOLS", "Protocol", "make_engine", "serve"]
 

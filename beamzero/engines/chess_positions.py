@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import jax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.chess import Chess, Chess6x6, notation
 from beamzero.games.chess.state import ChessState

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from beamzero.core.errors import BadInput
 from beamzero.engines.record import Record
-from beamzero.errors import BadInput
 from beamzero.games.othello import Othello
 
 PASS = "PA"

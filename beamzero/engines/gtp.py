@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from beamzero import __version__
+from beamzero.core.errors import BadInput
 from beamzero.engines.clock import PeriodClock
 from beamzero.engines.record import Record
 from beamzero.engines.wire import Engine, Send
-from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.othello import Othello
 from beamzero.players import Player

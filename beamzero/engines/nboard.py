@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from beamzero.core.errors import BadInput
 from beamzero.engines import ggf
 from beamzero.engines.record import Record
 from beamzero.engines.wire import Engine, Send
-from beamzero.errors import BadInput
 from beamzero.games import State
 from beamzero.games.othello import Othello
 from beamzero.players import Player

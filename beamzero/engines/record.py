@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import jax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, Game, State
 from beamzero.players.analysis import step
 

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from jax import Array
 
 from beamzero import __version__
+from beamzero.core.errors import BadInput
 from beamzero.engines.chess_positions import ChessPosition, as_chess, uci_line, uci_moves
 from beamzero.engines.clock import seconds_for_move, seconds_of_movetime
 from beamzero.engines.wire import Engine, Send
-from beamzero.errors import BadInput
 from beamzero.games import Game
 from beamzero.games.chess.state import ChessState
 from beamzero.players import Player

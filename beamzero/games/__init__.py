@@ -15,7 +15,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import load_file
+from beamzero.core.spec import field_types, parse, parse_options, unknown
 from beamzero.games.backgammon import Backgammon
 from beamzero.games.bridge import Bridge
 from beamzero.games.checkers import Checkers
@@ -29,8 +31,6 @@ from beamzero.games.pgx_games import PGX_GAMES, find_pgx_game
 from beamzero.games.poker import KuhnPoker, LeducPoker
 from beamzero.games.tic_tac_toe import TicTacToe
 from beamzero.games.togyzkumalak import Togyzkumalak
-from beamzero.registry import load_file
-from beamzero.spec import field_types, parse, parse_options, unknown
 
 __all__ = ["CHANCE", "GAMES", "OPEN", "Game", "State", "make_game", "make_stored_game"]
 

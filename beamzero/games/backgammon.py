@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import backgammon_text
 from beamzero.games.game import CHANCE, Game, keep_if
 from beamzero.games.hashing import hash_words

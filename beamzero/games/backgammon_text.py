@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import jax.numpy as jnp
 import numpy as np
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games.views import PointsView
 
 SIDES = ("White", "Black")

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import bridge_text
 from beamzero.games.bridge_text import CARDS, COMPASS, SUITS, Contract, PositionText
 from beamzero.games.game import OPEN, Game, keep_if

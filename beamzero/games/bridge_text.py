@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 SUITS = "SHDC"
 RANKS = "23456789TJQKA"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import bits, checkers_features, draughts, grid
 from beamzero.games.draughts import LAST_ROWS, NONE, able, jumps, neighbours, union
 from beamzero.games.game import Game, keep_if

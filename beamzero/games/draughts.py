@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import bits
 
 ALL, NONE = np.uint32(0xFFFFFFFF), np.uint32(0)

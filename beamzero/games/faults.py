@@ -10,7 +10,7 @@ from types import ModuleType
 
 import jax
 
-from beamzero.registry import USER_MODULE
+from beamzero.core.registry import USER_MODULE
 
 
 def one_line(error: BaseException, files: Collection[str | None]) -> str:

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import quote
 from beamzero.games.hashing import hash_words, words_of
 from beamzero.games.places import Place, seen_places
 from beamzero.games.views import View
-from beamzero.spec import quote
 
 State = Any
 """A NamedTuple of arrays: the whole position, and nothing that is not in the rules."""

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games.game import CHANCE, Game, State, keep_if
 from beamzero.games.shapes import one_line, wrong_sizes, wrong_types
 from beamzero.games.views import View

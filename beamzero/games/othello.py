@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import grid, othello_features
 from beamzero.games.bits import Bits, bit, constant, only_if
 from beamzero.games.game import Game, keep_if

@@ -19,11 +19,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import unknown
 from beamzero.games.game import Game, State
 from beamzero.games.pgx_boards import BOARDS
 from beamzero.games.views import View
-from beamzero.spec import unknown
 
 
 class _Bounds(NamedTuple):

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games.game import OPEN, Game, keep_if
 from beamzero.games.views import PokerView
 

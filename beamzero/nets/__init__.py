@@ -13,12 +13,12 @@ from flax import nnx
 from jax import Array
 from jax.tree_util import Partial
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import Registry, check_fields
+from beamzero.core.spec import parse, parse_options
 from beamzero.games import Game, State
 from beamzero.nets.architectures import NetSettings
-from beamzero.registry import Registry, check_fields
 from beamzero.search.evaluator import Evaluator, zero_evaluator
-from beamzero.spec import parse, parse_options
 
 __all__ = [
     "NETS",

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 _SLOPE = 0.01
 """Of the leaky ReLU on the negative side, as in the PROBS paper."""

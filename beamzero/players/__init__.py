@@ -33,24 +33,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import Spec, convert, parse, unknown
 from beamzero.games import Game
 from beamzero.players.agent_kind import agent_kind, own_file
 from beamzero.players.book import with_book
 from beamzero.players.clairvoyant import make_clairvoyant
 from beamzero.players.classic import make_alphabeta, make_expectiminimax, make_minimax
-from beamzero.players.external import make_gtp, make_uci
-from beamzero.players.gnubg import make_gnubg
+from beamzero.players.external.engines import make_gtp, make_uci
+from beamzero.players.external.gnubg import make_gnubg
 from beamzero.players.levels import find_level
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer, check_player
 from beamzero.players.solved import make_cfr
 from beamzero.players.trees import make_mcts
-from beamzero.registry import ALGORITHMS
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.lookahead import Lookahead
 from beamzero.search.simple import AnyMove
-from beamzero.spec import Spec, convert, parse, unknown
 
 __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
 

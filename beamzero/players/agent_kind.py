@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import Spec, quote
 from beamzero.games import Game
 from beamzero.nets import Net, Weights
 from beamzero.players.player import Player
-from beamzero.registry import ALGORITHMS
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.protocol import Search
-from beamzero.spec import Spec, quote
 
 
 class NetPlace(NamedTuple):

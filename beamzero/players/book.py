@@ -17,15 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.hashing import hash_words, words_of
 from beamzero.players.player import Player, batch_of_one
-from beamzero.runs.bookfile import Book, load_book
 from beamzero.search.drive import Snapshot, Timer, Watch, no_watch
 from beamzero.search.evaluator import SearchResult
 from beamzero.search.limit import Limit
 from beamzero.search.protocol import Option, Outlook
+from beamzero.storage.bookfile import Book, load_book
 
 
 class Folded(NamedTuple):

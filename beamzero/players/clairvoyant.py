@@ -11,16 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec, convert, unknown
 from beamzero.games import Game, State
 from beamzero.games.bridge import Bridge
 from beamzero.players.double_dummy import DDS, Endings
 from beamzero.players.options import take
 from beamzero.players.player import Player
-from beamzero.search.clairvoyance import Clairvoyance, Solver
 from beamzero.search.evaluator import SearchResult
-from beamzero.search.exhaustive import Exhaustive
-from beamzero.spec import Spec, convert, unknown
+from beamzero.solvers.clairvoyance import Clairvoyance, Solver
+from beamzero.solvers.exhaustive import Exhaustive
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from beamzero.errors import BadInput
+from beamzero.core.cores import searches_at_once
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec, convert
 from beamzero.games import Game
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.runs.tablefile import load_table
-from beamzero.runs.weightsfile import load_weights
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.cores import searches_at_once
-from beamzero.search.endgame import endgame_table
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.expectiminimax import MAX_DEPTH as MOST_TURNS
 from beamzero.search.expectiminimax import Expectiminimax
@@ -22,7 +20,9 @@ from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.memory import host_memory_bytes
 from beamzero.search.transpositions import ENTRY_BYTES
-from beamzero.spec import Spec, convert
+from beamzero.solvers.endgame import endgame_table
+from beamzero.storage.tablefile import load_table
+from beamzero.storage.weightsfile import load_weights
 
 QUIET_PLIES = 12
 """How far noisy moves are followed beyond the depth, where nothing else is said."""

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.cores import side_by_side, to_host
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.bridge import HELD, NONE, Bridge, BridgeState
 from beamzero.games.bridge_open import OpenBridge
 from beamzero.search.alphabeta import AlphaBeta
-from beamzero.search.cores import side_by_side, to_host
 from beamzero.search.evaluator import zero_evaluator
 
 _one_at_a_time = threading.Lock()

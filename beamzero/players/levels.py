@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import unknown
 from beamzero.games import Game, State
 from beamzero.players.agent_kind import agent_kind
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.registry import ALGORITHMS
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.protocol import Carry, Search, Spent
 from beamzero.search.simple import random_moves
-from beamzero.spec import unknown
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec, convert
 from beamzero.search.limit import Limit
-from beamzero.spec import Spec, convert
 
 LIMIT_OPTIONS: Mapping[str, type] = {"seconds": float, "nodes": int, "evaluations": int}
 """The options that limit a search, whatever it is."""

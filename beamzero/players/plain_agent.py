@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from beamzero.core.spec import Spec
 from beamzero.games import Game
 from beamzero.nets import Net, Weights
 from beamzero.players.agent_kind import NetPlace
@@ -13,7 +14,6 @@ from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import take_trained
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.protocol import Search
-from beamzero.spec import Spec
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,14 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from beamzero.core.cores import searches_at_once, side_by_side, to_host
+from beamzero.core.packing import apply_in_chunks, apply_packed, pack
 from beamzero.games import Game, State
 from beamzero.search.children import is_narrow
-from beamzero.search.cores import searches_at_once, side_by_side, to_host
 from beamzero.search.drive import Snapshot, Timer, Watch, no_watch, think
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.limit import Limit
 from beamzero.search.memory import check_memory
-from beamzero.search.packing import apply_in_chunks, apply_packed, pack
 from beamzero.search.protocol import UNLIMITED, Option, Search, outlook_of
 
 _CHUNKS = 8

@@ -11,14 +11,14 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
+from beamzero.core.spec import Spec, convert
 from beamzero.games import Game, State
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.search.cfr import solve
-from beamzero.search.deal_tree import DealTree, grow_tree
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.simple import Drawn
-from beamzero.spec import Spec, convert
+from beamzero.solvers.cfr import solve
+from beamzero.solvers.deal_tree import DealTree, grow_tree
 
 ITERATIONS = 1000
 

@@ -14,17 +14,17 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import Spec, parse, quote, unknown
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_net
 from beamzero.players.agent_kind import agent_kind, own_file
 from beamzero.players.options import take
-from beamzero.registry import ALGORITHMS
-from beamzero.runs.agentfile import flatten, load_agent, save_agent, unflatten
-from beamzero.runs.checkpoints import Checkpoints, Restored
-from beamzero.runs.run import Run
 from beamzero.search.evaluator import Evaluator
-from beamzero.spec import Spec, parse, quote, unknown
+from beamzero.storage.agentfile import flatten, load_agent, save_agent, unflatten
+from beamzero.storage.checkpoints import Checkpoints, Restored
+from beamzero.storage.run import Run
 
 
 @dataclasses.dataclass(frozen=True)

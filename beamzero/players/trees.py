@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec, convert
 from beamzero.games import Game
 from beamzero.players.options import LIMIT_OPTIONS, ROOM, take, take_limit
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.rollouts import RandomGames
-from beamzero.spec import Spec, convert
 
 _UCT_C = 1.0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from beamzero.arena.calibration import Bin
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.plots.style import BLUE, GREY, new_figure
 
 if TYPE_CHECKING:

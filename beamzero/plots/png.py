@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from beamzero.errors import BadInput
-from beamzero.runs.files import check_writable, write_atomically
+from beamzero.core.errors import BadInput
+from beamzero.storage.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

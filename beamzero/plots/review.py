@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from beamzero.arena.review import Review
 from beamzero.plots.style import BLUE, GREY, ORANGE, new_figure
+from beamzero.records.review import Review
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

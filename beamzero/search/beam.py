@@ -36,7 +36,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.packing import apply_packed
 from beamzero.games import Game, State
 from beamzero.games.chance import chance_is_next, follow
 from beamzero.games.game import keep_if
@@ -51,7 +52,6 @@ from beamzero.search.evaluator import (
     side_sign,
 )
 from beamzero.search.memory import state_bytes
-from beamzero.search.packing import apply_packed
 from beamzero.search.protocol import Option, Outlook, Search, Spent, outlook_of
 
 MOST_EXPANSIONS = 100_000

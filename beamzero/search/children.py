@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from beamzero.core.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
 from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator, side_sign
-from beamzero.search.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
 
 _NARROW = 16
 """Slots of a node up to which most hold a move."""

@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, Game, State
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign

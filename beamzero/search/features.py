@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 

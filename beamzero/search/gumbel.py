@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 MAX_DEPTH = 64
 """The deepest search, in plies: what `Game.hash` may count on."""

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.games import Game, State
 from beamzero.search.children import best_child, listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
-from beamzero.search.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.search.protocol import OneStep, Spent
 
 

@@ -32,7 +32,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.packing import apply_packed
 from beamzero.games import CHANCE, Game, State
 from beamzero.games.game import keep_if
 from beamzero.search.children import listed_moves, slots_of
@@ -53,7 +54,6 @@ from beamzero.search.mcts_tree import (
     root_value,
 )
 from beamzero.search.memory import state_bytes
-from beamzero.search.packing import apply_packed
 from beamzero.search.protocol import Option, Outlook, Search, Spent, outlook_of
 from beamzero.search.teaching import Lesson, Pick
 

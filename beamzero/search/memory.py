@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 
 Needs = Mapping[str, int]

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from beamzero.core.packing import pack, take_rows
 from beamzero.games import Game, State
-from beamzero.search.packing import pack, take_rows
 
 _CHUNK = 4096
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Protocol
 
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS, check_fields, check_frozen, missing_members
 from beamzero.games import Game
 from beamzero.nets import Weights
 from beamzero.players import AGENTS, Player
 from beamzero.players.agent_kind import AgentKind
-from beamzero.registry import ALGORITHMS, check_fields, check_frozen, missing_members
 from beamzero.search.memory import Needs
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.report import Phase

@@ -8,9 +8,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import parse_options, unknown
 from beamzero.games import Game, make_game
-from beamzero.spec import parse_options, unknown
 from beamzero.training.algorithm import ALGORITHMS
 
 DEFAULT_ALGORITHM = next(iter(ALGORITHMS.built_in))

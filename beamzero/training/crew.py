@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from beamzero.core.cores import side_by_side
+from beamzero.core.devices import device_count
 from beamzero.nets import Weights
-from beamzero.search.cores import side_by_side
-from beamzero.search.devices import device_count
 
 Told = Callable[[int], None]
 """Told how far a piece is, in games or states."""

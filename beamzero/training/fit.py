@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import optax
 from jax import Array, lax
 
+from beamzero.core.devices import everywhere, here, shared_out
+from beamzero.core.packing import take_rows
 from beamzero.games import State
 from beamzero.nets import Net, Weights
-from beamzero.search.devices import everywhere, here, shared_out
 from beamzero.search.memory import bytes_of
-from beamzero.search.packing import take_rows
 
 _OPTIMIZER = optax.scale_by_adam()
 _new_optimizer = jax.jit(_OPTIMIZER.init)

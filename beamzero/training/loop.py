@@ -22,17 +22,17 @@ from jax import Array
 
 from beamzero.arena.climb import climb
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.players import Player
 from beamzero.plots.png import write_png
 from beamzero.plots.training import draw_climbs, draw_gates, draw_training
-from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import reason, write_atomically, writing
-from beamzero.runs.interrupts import heeding_interrupts, uninterrupted
-from beamzero.runs.metrics import Metrics, is_rating, read_metrics
-from beamzero.runs.run import Run
-from beamzero.runs.seal import seal, unseal
+from beamzero.storage.checkpoints import Checkpoints
+from beamzero.storage.files import reason, write_atomically, writing
+from beamzero.storage.interrupts import heeding_interrupts, uninterrupted
+from beamzero.storage.metrics import Metrics, is_rating, read_metrics
+from beamzero.storage.run import Run
+from beamzero.storage.seal import seal, unseal
 from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run

@@ -12,13 +12,13 @@ import jax
 from beamzero import __version__
 from beamzero.arena.battle_size import battle_needs
 from beamzero.arena.climb import ladder
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import Net, make_net
 from beamzero.players import Player, make_player, starts_program
 from beamzero.players.trained import load_trained, open_trained_run, restore_agent
-from beamzero.runs.run import Run
 from beamzero.search.memory import bytes_of, check_memory, together
+from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings
 from beamzero.training.report import QUIET, Report

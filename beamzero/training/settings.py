@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import jax
 
-from beamzero.errors import BadInput
+from beamzero.core.devices import device_count
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import compute_dtype
-from beamzero.search.devices import device_count
 from beamzero.search.limit import MAX_DEPTH
 from beamzero.search.lookahead import affordable_depth
 

@@ -18,9 +18,9 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from beamzero.arena.recordfiles import format_record
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
+from beamzero.records.files import format_record
 from beamzero.web.brains import Brains
 from beamzero.web.guard import App, Guard
 from beamzero.web.hub import Hub, Unknown

@@ -19,13 +19,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from beamzero.arena.records import Followed
-from beamzero.arena.review import Review, review
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.players import make_player
 from beamzero.players.analysis import Analysis, analyse
 from beamzero.players.player import Player
+from beamzero.records.record import Followed
+from beamzero.records.review import Review, review
 from beamzero.search.drive import Timer
 from beamzero.search.limit import Limit
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from beamzero.arena.recordfiles import parse_records
-from beamzero.arena.records import GameRecord, is_chance
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import State
+from beamzero.records.files import parse_records
+from beamzero.records.record import GameRecord, is_chance
 from beamzero.web.brains import READY, Brains, Stopped
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Analyse, Look, Message, Move, NewTable, Plain, ReviewGame

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.web.limits import Limits
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]

@@ -8,17 +8,17 @@ import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import parse, unknown
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
 from beamzero.players.agent_kind import agent_kind, agent_text, own_file
 from beamzero.players.levels import LEVELS
 from beamzero.players.trained import load_info, shipped_agents
-from beamzero.registry import ALGORITHMS
-from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.run import Run, RunSummary, list_runs
 from beamzero.search.lookahead import affordable_depth
-from beamzero.spec import parse, unknown
+from beamzero.storage.checkpoints import Checkpoints
+from beamzero.storage.run import Run, RunSummary, list_runs
 
 HUMAN = "human"
 RUN = "run:"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from beamzero.errors import BadInput
-from beamzero.runs.metrics import read_metrics
-from beamzero.runs.run import Run, RunSummary, is_locked
+from beamzero.core.errors import BadInput
+from beamzero.storage.metrics import read_metrics
+from beamzero.storage.run import Run, RunSummary, is_locked
 from beamzero.web.offers import Offers, checkpoints_of, title_of
 from beamzero.web.workers import crew_row, finite, list_workers
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import WebSocket, WebSocketDisconnect
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.web.hub import Hub, Live
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Analyse, Message, ReviewGame, read_message, request_of

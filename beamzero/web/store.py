@@ -14,8 +14,8 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from beamzero.errors import BadInput
-from beamzero.runs.files import reason, warn_if_empty
+from beamzero.core.errors import BadInput
+from beamzero.storage.files import reason, warn_if_empty
 
 _VERSION = 2
 _WITHOUT_DIGESTS = 1

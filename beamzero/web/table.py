@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from beamzero.arena.pgn import VARIANTS
-from beamzero.arena.records import Followed, GameRecord, follow, is_chance, move_text, resolve, result_text, today
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, Game, State
 from beamzero.players.analysis import step
+from beamzero.records.pgn import VARIANTS
+from beamzero.records.record import Followed, GameRecord, follow, is_chance, move_text, resolve, result_text, today
 from beamzero.web.clock import Clock
 from beamzero.web.offers import HUMAN
 

@@ -106,7 +106,7 @@ def both_games() -> object:
 
 
 def seen_tables() -> object:
-    from beamzero.errors import BadInput
+    from beamzero.core.errors import BadInput
     from beamzero.web.store import Store
 
     try:
@@ -149,14 +149,14 @@ def _places(content: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def sealed_json(data: bytes, rng: random.Random) -> bytes:
-    from beamzero.runs.seal import seal, unseal
+    from beamzero.storage.seal import seal, unseal
 
     content = _change_json(unseal(data), rng)
     return seal(content) if isinstance(content, dict) and content else b"{}"
 
 
 def sealed_line(data: bytes, rng: random.Random) -> bytes:
-    from beamzero.runs.seal import seal_line, unseal_line
+    from beamzero.storage.seal import seal_line, unseal_line
 
     rows = data.splitlines(keepends=True)
     number = rng.randrange(len(rows))
@@ -169,7 +169,7 @@ def sealed_agent(data: bytes, rng: random.Random) -> bytes:
     """An agent that says something else of itself, or has other tensors, with the digest of that."""
     import numpy as np
 
-    from beamzero.runs.agentfile import load_agent, save_agent
+    from beamzero.storage.agentfile import load_agent, save_agent
 
     path = Path("hostile.safetensors")
     path.write_bytes(data)

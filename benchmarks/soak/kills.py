@@ -125,7 +125,7 @@ def _difference(one: Path, other: Path) -> str:
 
 def lines(folder: Path) -> list[dict[str, object]]:
     """The lines of metrics, less what a clock says."""
-    from beamzero.runs.metrics import read_metrics
+    from beamzero.storage.metrics import read_metrics
 
     clocks = ("seconds", "total_seconds")
     return [{key: value for key, value in row.items() if key not in clocks} for row in read_metrics(folder)]
@@ -133,9 +133,9 @@ def lines(folder: Path) -> list[dict[str, object]]:
 
 def weights(folder: Path) -> dict[str, str]:
     """Digests of the arrays in the last checkpoint of a run."""
-    from beamzero.runs.checkpoints import MANIFEST, TREE, Checkpoints
-    from beamzero.runs.seal import unseal
-    from beamzero.runs.trees import _orbax
+    from beamzero.storage.checkpoints import MANIFEST, TREE, Checkpoints
+    from beamzero.storage.seal import unseal
+    from beamzero.storage.trees import _orbax
 
     checkpoints = Checkpoints(folder / "checkpoints", keep=1)
     last = checkpoints._found()[-1].folder

@@ -14,8 +14,8 @@ GAMES = 3
 
 def writer_trials(tally: Tally, folder: Path, seed: int, times: int, clock: Clock) -> None:
     """Let ten processes add games to one file, `times` times."""
-    from beamzero.arena.recordfiles import add_records, read_records
-    from beamzero.arena.records import GameRecord
+    from beamzero.records.files import add_records, read_records
+    from beamzero.records.record import GameRecord
 
     for number in range(times):
         if clock.is_over:

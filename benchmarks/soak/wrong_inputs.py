@@ -209,8 +209,8 @@ def _draw_setting(rng: random.Random) -> str:
 
 
 def _draw_agent(rng: random.Random) -> str:
+    from beamzero.core.registry import ALGORITHMS
     from beamzero.players import AGENTS
-    from beamzero.registry import ALGORITHMS
 
     head = rng.choice([*AGENTS, *ALGORITHMS])
     if head in ("uci", "gtp"):

@@ -11,7 +11,7 @@ from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.alphazero.self_play import Credit
 from beamzero.algorithms.alphazero.window import empty_window, keep
 from beamzero.arena.exhaust import exhaust
-from beamzero.errors import RunStopped
+from beamzero.core.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer
 from beamzero.search.mcts import MCTS

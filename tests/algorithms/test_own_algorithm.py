@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS, load_file, missing_members
 from beamzero.games import make_game
 from beamzero.nets import NETS
 from beamzero.players import make_player
-from beamzero.registry import ALGORITHMS, load_file, missing_members
-from beamzero.runs.checkpoints import Checkpoints
+from beamzero.storage.checkpoints import Checkpoints
 from beamzero.training.algorithm import Algorithm
 from beamzero.web.offers import Offers
 from tests.training.toy import ROOT, numbers

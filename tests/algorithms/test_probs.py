@@ -13,8 +13,8 @@ import pytest
 from beamzero.algorithms.probs.iterate import Probs
 from beamzero.algorithms.probs.self_play import self_play
 from beamzero.arena.battle import battle
-from beamzero.compiler import CompilationCount
-from beamzero.errors import RunStopped
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.trained import load_trained

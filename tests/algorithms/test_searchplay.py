@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from beamzero.algorithms.alphazero.self_play import Credit, SearchPlay, play_lanes
-from beamzero.compiler import CompilationCount
+from beamzero.core.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, make_joint_evaluator, make_net
 from beamzero.search.children import listed_moves

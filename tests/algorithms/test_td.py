@@ -12,7 +12,7 @@ import pytest
 from beamzero.algorithms.td.iterate import TD, Played, learned_from, play
 from beamzero.algorithms.td.settings import TdSettings
 from beamzero.arena.battle import battle
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, make_game
 from beamzero.nets import Net, make_net, make_value_evaluator
 from beamzero.players import make_player

@@ -12,12 +12,12 @@ import pytest
 from beamzero.arena import playing
 from beamzero.arena.battle import _results, battle
 from beamzero.arena.openings import as_bytes, draw_openings, usual_plies
-from beamzero.arena.records import records_of
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import Player, SearchPlayer, make_player
 from beamzero.players.analysis import step
+from beamzero.records.record import records_of
 from beamzero.search.simple import OneLook
 from tests.search.test_mcts_chance import Dice
 

@@ -9,11 +9,10 @@ import pytest
 
 from beamzero.arena.claims import BATTLE, ERRORS, Claim, Measured, measure, read_claims
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.players import trained
 from beamzero.players.trained import shipped_agents
-from beamzero.runs.agentfile import load_agent, save_agent
+from beamzero.storage.agentfile import load_agent, save_agent
 
 GAME = make_game("tic_tac_toe")
 
@@ -55,8 +54,9 @@ def test_the_command_finds_a_claim_that_is_not_true(tmp_path, monkeypatch, capsy
     true = Claim(BATTLE, "random", 20, 0.95, 0.8, 1.0)
     for claim, status in ((true, 0), (dataclasses.replace(true, value=0.1, low=0.0, high=0.2), 1)):
         save_agent(tmp_path / f"{name}.safetensors", tensors, {**info, "claims": [dataclasses.asdict(claim)]})
-        monkeypatch.setattr("beamzero.cli.verify.shipped_agents", lambda: {name: tmp_path / f"{name}.safetensors"})
-        monkeypatch.setattr(trained, "shipped_agents", lambda: {name: tmp_path / f"{name}.safetensors"})
+        shipped = {name: tmp_path / f"{name}.safetensors"}
+        for module in ("beamzero.cli.commands.verify", "beamzero.players.trained"):
+            monkeypatch.setattr(f"{module}.shipped_agents", lambda shipped=shipped: shipped)
         assert main(["verify-agents", name, "--json"]) == status
         found = json.loads(capsys.readouterr().out)
         assert found["holds"] == found["claims"][0]["holds"] == (status == 0)

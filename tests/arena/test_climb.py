@@ -6,7 +6,7 @@ import pytest
 
 from beamzero.arena.battle import battle
 from beamzero.arena.climb import climb, ladder
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 

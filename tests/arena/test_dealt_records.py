@@ -12,14 +12,14 @@ import pytest
 from rich.console import Console
 
 from beamzero.arena.battle import battle
-from beamzero.arena.recordfiles import add_records, check_format, read_records
-from beamzero.arena.records import GameRecord, follow, records_of
-from beamzero.arena.review import review
-from beamzero.cli.play import Session
-from beamzero.errors import BadInput
+from beamzero.cli.commands.play import Session
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.games.poker import Poker
 from beamzero.players import make_player
+from beamzero.records.files import add_records, check_format, read_records
+from beamzero.records.record import GameRecord, follow, records_of
+from beamzero.records.review import review
 
 BACKGAMMON = make_game("backgammon")
 ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"

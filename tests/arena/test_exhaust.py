@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from beamzero.arena.exhaust import exhaust
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import step

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from beamzero.arena.intervals import Interval, pair_means, score_interval
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 battles = st.integers(1, 30).flatmap(lambda pairs: arrays(float, (pairs, 2), elements=st.sampled_from([0.0, 0.5, 1.0])))
 

@@ -6,7 +6,7 @@ import pytest
 
 from beamzero.arena.battle import battle
 from beamzero.arena.ladder import measure_anchors, rate_against_anchors, rate_players, round_robin
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 

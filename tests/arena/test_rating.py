@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from beamzero.arena.intervals import score_interval
 from beamzero.arena.rating import elo_difference, expected_score, fit, rate, rate_against
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 WON, LOST, DRAWN = np.ones((100, 2)), np.zeros((100, 2)), np.full((100, 2), 0.5)
 UNBEATEN_200 = elo_difference(0.05 ** (1 / 200))  # 728: the chance of winning 200 of 200 is 5%

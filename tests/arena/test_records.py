@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from beamzero.arena.battle import battle
-from beamzero.arena.pgn import read_pgn
-from beamzero.arena.recordfiles import add_records, check_format, read_records
-from beamzero.arena.records import GameRecord, follow, record_of, records_of, result_text
-from beamzero.arena.review import CHUNK, review
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import step
+from beamzero.records.files import add_records, check_format, read_records
+from beamzero.records.pgn import read_pgn
+from beamzero.records.record import GameRecord, follow, record_of, records_of, result_text
+from beamzero.records.review import CHUNK, review
 from tests.training.toy import same_bits
 
 TIC_TAC_TOE = make_game("tic_tac_toe")

@@ -25,8 +25,8 @@ from beamzero.arena.truth import (
     read_puzzles,
     read_stored,
 )
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
 from beamzero.plots.png import write_png

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from beamzero.arena.rating import expected_score
 from beamzero.arena.sprt import SPRT, WRONG, _with_mean
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 
 GAME_SCORES = st.sampled_from([0.0, 0.5, 1.0])
 PAIRS = st.lists(st.tuples(GAME_SCORES, GAME_SCORES), min_size=1, max_size=60)

@@ -15,7 +15,7 @@ from beamzero.arena import store as module
 from beamzero.arena.battle import Battle, NothingNew, battle
 from beamzero.arena.intervals import score_interval
 from beamzero.arena.store import Store
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 

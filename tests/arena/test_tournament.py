@@ -15,7 +15,7 @@ from beamzero.arena.rating import expected_score
 from beamzero.arena.sprt import SPRT
 from beamzero.arena.store import Store
 from beamzero.arena.tournament import Tournament
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 

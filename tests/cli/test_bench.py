@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from beamzero.cli import bench, bench_games, bench_mcts, main
-from beamzero.cli.bench_games import Play, Rules, compile_seconds, fastest, random_play, state_bytes
-from beamzero.cli.timing import Row, seconds_of, seconds_to_compile
+from beamzero.cli import main
+from beamzero.cli.commands import bench, bench_games, bench_mcts
+from beamzero.cli.commands.bench_games import Play, Rules, compile_seconds, fastest, random_play, state_bytes
+from beamzero.cli.commands.timing import Row, seconds_of, seconds_to_compile
 from beamzero.games import GAMES, make_game
 
 

@@ -7,9 +7,10 @@ import functools
 import jax
 import pytest
 
-from beamzero.cli import bench_search, main
-from beamzero.cli.bench_search import _MIDDLES, _connect_four, _in_a_second, _lockstep, middle_game
-from beamzero.cli.timing import seconds_of
+from beamzero.cli import main
+from beamzero.cli.commands import bench_search
+from beamzero.cli.commands.bench_search import _MIDDLES, _connect_four, _in_a_second, _lockstep, middle_game
+from beamzero.cli.commands.timing import seconds_of
 from beamzero.games import make_game
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from beamzero.cli import book as command
 from beamzero.cli import main
-from beamzero.runs.bookfile import load_book
+from beamzero.cli.commands import book as command
+from beamzero.storage.bookfile import load_book
 from tests.training.toy import tree_hash
 
 MAKE = ["book", "tic_tac_toe", "--agent", "lookahead:1"]

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from beamzero.cli import main
-from beamzero.cli.play import Session, default_agent
+from beamzero.cli.commands.play import Session, default_agent
 from beamzero.games import make_game
 from beamzero.games.bridge_text import CARDS
 from beamzero.players import make_player

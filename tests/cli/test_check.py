@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import pytest
 from jax import Array
 
-from beamzero.cli import bench_games, check, main
-from beamzero.cli.timing import seconds_of
-from beamzero.errors import BadInput
+from beamzero.cli import main
+from beamzero.cli.commands import bench_games, check
+from beamzero.cli.commands.timing import seconds_of
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, make_game
 from beamzero.games.game import keep_if
 from beamzero.games.laws import check_laws

@@ -72,7 +72,7 @@ def test_exhaust_of_an_agent_that_can_lose_ends_with_status_1(capsys):
 
 
 def test_exhaust_of_an_agent_that_never_loses_says_so(capsys, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.climb.exhaust", lambda *_: Exhausted(0, 123, 4, 5, 0, None))
+    monkeypatch.setattr("beamzero.cli.commands.climb.exhaust", lambda *_: Exhausted(0, 123, 4, 5, 0, None))
     lines = run_main(capsys, "exhaust", GAME, "random").splitlines()
     assert [line.split()[-1] for line in lines[1:3]] == ["0", "0"]
     assert lines[3:] == ["", "it never loses, whatever the other side plays"]

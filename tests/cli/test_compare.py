@@ -10,8 +10,8 @@ import pytest
 from beamzero.arena.battle import Battle
 from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
+from beamzero.experiments.compare import Finished, Point
 from beamzero.training import config
-from beamzero.training.compare import Finished, Point
 from tests.training.test_compare import RECIPES
 from tests.training.toy import GAME
 
@@ -44,7 +44,7 @@ def finished_at(elo: float | None) -> Finished:
 def test_a_table_a_picture_and_json(tmp_path, capsys, monkeypatch):
     words = ["compare", GAME, "--recipes", "toy_probs", "toy_alphazero", *SMALL, "--out", str(tmp_path)]
     for elo, mean, shown in ((1200.0, 1100.0, "1000, 1200"), (None, None, "1000, >950")):
-        monkeypatch.setattr("beamzero.cli.compare.compare", lambda *_, elo=elo: finished_at(elo))
+        monkeypatch.setattr("beamzero.cli.commands.compare.compare", lambda *_, elo=elo: finished_at(elo))
         assert main(words) == 0
         out = capsys.readouterr().out
         rows = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if line.startswith("toy_")}

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from beamzero.cli.board import draw_board, side_text
-from beamzero.cli.looks import LOOKS
+from beamzero.cli.terminal.board import draw_board, side_text
+from beamzero.cli.terminal.looks import LOOKS
 from beamzero.games import make_game
 from beamzero.players.analysis import step
 

@@ -10,13 +10,14 @@ import pytest
 from rich.console import Console
 
 from beamzero.arena.openings import draw_openings, usual_plies
-from beamzero.arena.recordfiles import add_records
-from beamzero.arena.records import GameRecord, follow
-from beamzero.cli import main, play
-from beamzero.cli.play import Session, default_agent
-from beamzero.errors import BadInput
+from beamzero.cli import main
+from beamzero.cli.commands import play
+from beamzero.cli.commands.play import Session, default_agent
+from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
+from beamzero.records.files import add_records
+from beamzero.records.record import GameRecord, follow
 
 GAME = make_game("backgammon")
 ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"

@@ -12,10 +12,10 @@ from beamzero.arena.battle import Battle
 from beamzero.arena.calibration import calibrate
 from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
-from beamzero.cli.fit_eval import _compared, verdict
+from beamzero.cli.commands.fit_eval import _compared, verdict
 from beamzero.games import make_game
-from beamzero.runs.weightsfile import load_weights
-from beamzero.training import evaluation
+from beamzero.storage.weightsfile import load_weights
+from beamzero.training import feature_weights as evaluation
 
 GAME = "connect_four:rows=4,columns=5"
 TINY = ["--games", "40", "--rounds", "2", "--depth", "1", "--trial-games", "8", "--battle-games", "8"]

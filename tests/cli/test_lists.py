@@ -12,10 +12,10 @@ import pytest
 
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.cli import main
-from beamzero.cli.lists import elo_text
+from beamzero.cli.commands.lists import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
-from beamzero.runs.agentfile import load_agent
+from beamzero.storage.agentfile import load_agent
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import Recipe, list_recipes
 from beamzero.training.settings import describe_settings
@@ -92,7 +92,7 @@ def test_a_recipe_for_people_says_what_every_setting_means(capsys, algorithm):
 
 def test_a_recipe_of_alphazero_shows_its_settings(capsys, monkeypatch):
     recipe = Recipe("toy", "A toy.", "tic_tac_toe", "alphazero", {"sims": 25})
-    monkeypatch.setattr("beamzero.cli.lists.find_recipe", {"toy": recipe}.get)
+    monkeypatch.setattr("beamzero.cli.commands.lists.find_recipe", {"toy": recipe}.get)
     shown = json.loads(run_main(capsys, "recipes", "toy", "--json"))
     assert shown["algorithm"] == "alphazero"
     assert shown["settings"] == dataclasses.asdict(AlphaZeroSettings(sims=25))

@@ -17,14 +17,15 @@ import pytest
 from jax import Array
 from rich.console import Console
 
-from beamzero.cli import main, play
-from beamzero.cli.play import NOBODY, Session, default_agent
-from beamzero.errors import BadInput
+from beamzero.cli import main
+from beamzero.cli.commands import play
+from beamzero.cli.commands.play import NOBODY, Session, default_agent
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, Game, make_game
 from beamzero.players import Player, make_player
-from beamzero.runs.metrics import Metrics
-from beamzero.runs.run import Run
 from beamzero.search.evaluator import SearchResult
+from beamzero.storage.metrics import Metrics
+from beamzero.storage.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 TIC_TAC_TOE = make_game("tic_tac_toe")

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from beamzero.arena.recordfiles import read_records
 from beamzero.cli import main
+from beamzero.records.files import read_records
 
 
 @pytest.fixture(autouse=True)

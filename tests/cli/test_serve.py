@@ -12,7 +12,8 @@ import urllib.request
 
 import pytest
 
-from beamzero.cli import main, serve
+from beamzero.cli import main
+from beamzero.cli.commands import serve
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.games.kalah import Kalah
-from beamzero.runs.tablefile import load_table
-from beamzero.search.retrograde import make_table
+from beamzero.solvers.retrograde import make_table
+from beamzero.storage.tablefile import load_table
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +45,7 @@ def test_json_is_one_object(folder, capsys):
     ],
 )
 def test_a_file_is_named_after_what_sets_the_table_apart(folder, game, name, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.table.make_table", lambda *_: make_table(Kalah(houses=3), 4))
+    monkeypatch.setattr("beamzero.cli.commands.table.make_table", lambda *_: make_table(Kalah(houses=3), 4))
     assert main(["table", game, "--seeds", "1"]) == 0
     assert [path.name for path in folder.iterdir()] == [name]
 

@@ -10,11 +10,12 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from beamzero.cli import display, main
-from beamzero.cli.display import TrainingDisplay
+from beamzero.cli import main
+from beamzero.cli.terminal import display
+from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.games import make_game
 from beamzero.players import make_player
-from beamzero.runs.run import Run
+from beamzero.storage.run import Run
 from beamzero.training.config import list_recipes
 from tests.training.toy import GAME, SETTINGS, command, numbers, run_toy
 
@@ -76,7 +77,7 @@ def test_connect_four_is_trained_by_its_quick_recipe_unless_told_otherwise(tmp_p
         seen["order"] = order
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("beamzero.cli.train.train", look)
+    monkeypatch.setattr("beamzero.cli.commands.train.train", look)
     assert main(["train", "connect_four", "--set", "games = 5"]) == 130
     assert seen["order"].recipe.name == "connect_four_quick"
     assert seen["order"].changes == {"games": "5"}
@@ -94,10 +95,11 @@ def test_without_a_recipe_each_algorithm_takes_its_own_quick_one(monkeypatch):
 
     ours = list_recipes()["connect_four_quick"]
     theirs = dataclasses.replace(ours, name="connect_four_alphazero_quick", algorithm="alphazero", settings={})
-    monkeypatch.setattr("beamzero.cli.train.train", look)
+    monkeypatch.setattr("beamzero.cli.commands.train.train", look)
     for recipes in ([theirs, ours], [ours, theirs]):
-        monkeypatch.setattr("beamzero.cli.train.list_recipes", lambda found=recipes: {r.name: r for r in found})
-        monkeypatch.setattr("beamzero.cli.train.find_recipe", {"connect_four_quick": ours, theirs.name: theirs}.get)
+        module, known = "beamzero.cli.commands.train", {"connect_four_quick": ours, theirs.name: theirs}
+        monkeypatch.setattr(f"{module}.list_recipes", lambda found=recipes: {r.name: r for r in found})
+        monkeypatch.setattr(f"{module}.find_recipe", known.get)
         for words, algorithm, recipe in [
             ([], None, ours), (["--algo", "probs"], "probs", ours), (["--algo", "alphazero"], "alphazero", theirs),
             (["--recipe", theirs.name], None, theirs),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beamzero.cli import main
-from beamzero.runs.run import Run
+from beamzero.storage.run import Run
 from tests.games.test_registry import NIM
 
 EVIL = "from pathlib import Path\nPath('it_ran').touch()\n" + NIM

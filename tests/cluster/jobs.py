@@ -11,7 +11,7 @@ import jax
 import numpy as np
 import ray
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 
 

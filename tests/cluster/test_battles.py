@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from beamzero.arena.battle import battle
-from beamzero.arena.records import follow, records_of
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.games import make_game
 from beamzero.players import make_player
+from beamzero.records.record import follow, records_of
 
 pytestmark = pytest.mark.slow
 

@@ -8,9 +8,9 @@ import shlex
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.cluster import _room
-from beamzero.errors import BadInput
-from beamzero.training.studies import STUDIES
+from beamzero.cli.commands.cluster import _room
+from beamzero.core.errors import BadInput
+from beamzero.experiments.studies import STUDIES
 from tests.training.test_reproduce import SMALL, small_study
 
 

@@ -11,7 +11,7 @@ import ray
 
 from beamzero.cli import main
 from beamzero.cluster import connect
-from beamzero.errors import RunStopped
+from beamzero.core.errors import RunStopped
 
 
 @pytest.mark.parametrize(

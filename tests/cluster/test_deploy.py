@@ -22,7 +22,7 @@ import yaml
 from ray.autoscaler._private.util import prepare_config, validate_config
 
 from beamzero.cli import main
-from beamzero.runs.metrics import read_metrics
+from beamzero.storage.metrics import read_metrics
 from tests.training.toy import command, saved_tree
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from beamzero.cluster import pool as module
 from beamzero.cluster.crew import ClusterCrew
 from beamzero.cluster.luggage import files_of
 from beamzero.cluster.pool import MOST_TRIES, Pool
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import make_game
 from beamzero.training.report import Report
 from tests.cluster import jobs

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from beamzero.cluster.figures import MOST_NAMED, Figures
-from beamzero.runs.metrics import Metrics
+from beamzero.storage.metrics import Metrics
 from tests.runs.test_metrics import events
 
 TAG = re.compile(r"[\w./-]+", re.ASCII)

@@ -8,9 +8,9 @@ from beamzero.cluster import pool as pool_module
 from beamzero.cluster.crew import ClusterCrew
 from beamzero.cluster.luggage import files_of
 from beamzero.cluster.pool import Pool
+from beamzero.core.registry import ALGORITHMS
 from beamzero.games import make_game
-from beamzero.registry import ALGORITHMS
-from beamzero.runs.metrics import read_metrics
+from beamzero.storage.metrics import read_metrics
 from tests.training.toy import GAME, TOYS, assert_same_run, run_toy
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamzero.core.errors import BadInput
 from beamzero.engines import ggf
 from beamzero.engines.nboard import NBoardEngine
-from beamzero.errors import BadInput
 from beamzero.games import make_game
 from tests.engines.stub import Broken, Patient, Talk
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamzero.core.errors import BadInput
 from beamzero.engines.chess_positions import ChessPosition, uci_line, uci_moves
 from beamzero.engines.uci import UciEngine, centipawns, score_text
-from beamzero.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.analysis import step
 from tests.engines.stub import Broken, Patient, Talk

@@ -9,7 +9,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, make_game
 from beamzero.games.backgammon import BAR, OFF, ROLLS, BackgammonState
 from tests.games.play import ask, ask_all, step

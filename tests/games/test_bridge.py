@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.bridge import HELD, NOBODY, Bridge, BridgeState
 from beamzero.games.bridge_text import CARDS, RANKS, SUITS, read_contract, result_text, write_hand

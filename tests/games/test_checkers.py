@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import draughts, make_game
 from tests.games.play import ask, ask_all, at, sample_states, stack, step
 from tests.games.play import play as random_play

@@ -12,7 +12,7 @@ import pyffish
 import pyspiel
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.chess.moves import DIRECTIONS, JUMPS, UNDERPROMOTIONS
 from beamzero.games.chess.state import Ending

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.chess import notation
 from beamzero.games.chess.moves import DIAGONALS, DIRECTIONS, JUMPS, STRAIGHTS

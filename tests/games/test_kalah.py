@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game, sowing
 from beamzero.games.kalah import Kalah, KalahState
 from beamzero.search.perft import perft

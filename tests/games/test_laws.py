@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, State, make_game
 from beamzero.games.views import View
 from tests.games import golden

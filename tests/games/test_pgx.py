@@ -13,7 +13,7 @@ import pgx
 import pytest
 
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.games.pgx_games import PGX_GAMES
 from beamzero.games.views import View

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, Game, State, make_game
 from beamzero.games.laws import check_laws
 from beamzero.games.poker import FOLD

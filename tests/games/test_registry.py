@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.games.connect_four import ConnectFour
 from beamzero.games.tic_tac_toe import TicTacToe

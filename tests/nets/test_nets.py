@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from flax import nnx
 
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import (
     NETS,

@@ -13,18 +13,18 @@ import pytest
 from jax import Array
 
 from beamzero.cli.position import play_moves
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.games.game import Game, State
 from beamzero.players import make_player
 from beamzero.players.analysis import analyse, step
 from beamzero.players.book import BookPlayer, as_numbers, fold, fold_action, look_up, make_table, unfold_action
 from beamzero.players.player import Player, SearchPlayer, batch_of_one
-from beamzero.runs.bookfile import FORMAT, POSITION_BYTES, Book, load_book, save_book
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.simple import AnyMove
 from beamzero.search.simple import random_moves as any_moves
-from beamzero.training.book import Entry, make_book
+from beamzero.storage.bookfile import FORMAT, POSITION_BYTES, Book, load_book, save_book
+from beamzero.training.opening_book import Entry, make_book
 from tests.games.play import ask_all, params, sample_states, stack
 
 TIC_TAC_TOE = make_game("tic_tac_toe")

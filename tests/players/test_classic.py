@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.classic import QUIET_PLIES

@@ -16,14 +16,18 @@ import numpy as np
 import pytest
 
 from beamzero.arena.battle import battle
-from beamzero.arena.records import records_of
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import quote
 from beamzero.games import make_game
-from beamzero.players import engine_process, external, gtp_client, make_player, uci_client
+from beamzero.players import make_player
+from beamzero.players.external.engines import engines as external
+from beamzero.players.external.engines import gtp as gtp_client
+from beamzero.players.external.engines import process as engine_process
+from beamzero.players.external.engines import uci as uci_client
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.player import FORFEIT
-from beamzero.spec import quote
+from beamzero.records.record import records_of
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 CHESS = make_game("chess")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from beamzero.arena.battle import battle
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
-from beamzero.players.engine_process import EngineTrouble
-from beamzero.players.gnubg import board_line, follow, read_turn
+from beamzero.players.external.gnubg import board_line, follow, read_turn
+from beamzero.players.external.process import EngineTrouble
 from tests.games.play import step
 
 GAME = make_game("backgammon")

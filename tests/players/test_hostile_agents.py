@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from beamzero.arena.claims import Measured, read_claims
-from beamzero.cli import main, play
-from beamzero.errors import BadInput
+from beamzero.cli import main
+from beamzero.cli.commands import play
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.trained import load_info, load_trained, shipped_agents
-from beamzero.runs.agentfile import load_agent, save_agent
-from beamzero.runs.run import FILE
+from beamzero.storage.agentfile import load_agent, save_agent
+from beamzero.storage.run import FILE
 from beamzero.web.offers import Offers
 
 GAME = make_game("tic_tac_toe")
@@ -49,8 +50,8 @@ def replaced(path: tuple, value: Any) -> dict[str, Any]:
 def file(tmp_path, monkeypatch):
     """Where an agent lies that is taken for a shipped one."""
     file = tmp_path / f"{NAME}.safetensors"
-    for module in ("beamzero.players.trained", "beamzero.cli.lists", "beamzero.cli.play", "beamzero.cli.verify",
-                   "beamzero.web.offers"):  # fmt: skip
+    commands = [f"beamzero.cli.commands.{name}" for name in ("lists", "play", "verify")]
+    for module in ("beamzero.players.trained", *commands, "beamzero.web.offers"):
         monkeypatch.setattr(f"{module}.shipped_agents", lambda: {NAME: file})
     return file
 
@@ -75,7 +76,7 @@ def test_whatever_is_said_about_an_agent_it_loads_or_is_refused_in_one_line(file
 
 @pytest.mark.parametrize("key", ["algorithm", "game", "settings", "claims", "seed", "made"])
 def test_commands_that_read_agents_say_what_is_wrong_in_one_line(file, key, capsys, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.verify.measure", lambda *_: Measured(0.5, 0.0, 1.0))
+    monkeypatch.setattr("beamzero.cli.commands.verify.measure", lambda *_: Measured(0.5, 0.0, 1.0))
     for value in VALUES:
         save_agent(file, TENSORS, replaced((key,), value))
         for words in (["agents"], ["agents", "--json"], ["verify-agents"], ["verify-agents", "--json"]):

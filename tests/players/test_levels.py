@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from beamzero.arena.battle import battle
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.players import make_player
 from beamzero.players.levels import LEVELS, Slipping
-from beamzero.runs.agentfile import flatten, save_agent
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.lookahead import Lookahead
+from beamzero.storage.agentfile import flatten, save_agent
 from tests.games.play import stack, step
 
 GAME = make_game("tic_tac_toe")

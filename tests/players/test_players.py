@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 import beamzero
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players import AGENTS, SearchPlayer, make_player
 from beamzero.players.options import ROOM
-from beamzero.registry import ALGORITHMS
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.limit import Limit
 from beamzero.search.lookahead import Lookahead
 from beamzero.search.simple import AnyMove, OneLook
-from beamzero.spec import quote
 from tests.games.play import ask_all, params, stack, step
 from tests.training.toy import GAME
 

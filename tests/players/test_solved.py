@@ -9,12 +9,12 @@ import pytest
 import scipy.stats
 
 from beamzero.arena.battle import battle
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import analyse
 from beamzero.players.solved import deal_tree
-from beamzero.search.cfr import solve
+from beamzero.solvers.cfr import solve
 from tests.games.play import ask_all, at, stack
 
 GAME = make_game("leduc_poker")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.players.trained import every_checkpoint, load_trained, shipped_agents
-from beamzero.runs.agentfile import flatten, load_agent, save_agent
-from beamzero.spec import quote
+from beamzero.storage.agentfile import flatten, load_agent, save_agent
 from tests.players.test_players import positions
 from tests.training.toy import GAME, flip_a_byte, same_bits, saved_tree
 

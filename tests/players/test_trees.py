@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from beamzero.cli.position import play_moves
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.analysis import analyse
 from beamzero.players.trees import ROOM
-from beamzero.runs.agentfile import flatten, save_agent
 from beamzero.search.mcts import MCTS
 from beamzero.search.rollouts import RandomGames
 from beamzero.search.simple import Likeliest
-from beamzero.spec import quote
+from beamzero.storage.agentfile import flatten, save_agent
 from tests.games.play import ask_all, stack
 from tests.training.toy import GAME, NET, settings
 

@@ -40,7 +40,7 @@ def test_a_failed_drawing_leaves_the_old_picture_and_nothing_else(tmp_path, monk
     def full_disk(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("beamzero.runs.files.os.replace", full_disk)
+    monkeypatch.setattr("beamzero.storage.files.os.replace", full_disk)
     figure = draw_training([1], [1100.0], [1000.0], [1200.0], ANCHORS, LOSSES, "title")
     with pytest.raises(OSError):
         write_png(figure, path)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from beamzero.errors import BadInput, RunStopped
-from beamzero.runs import files
-from beamzero.runs.agentfile import fingerprint, flatten, load_agent, save_agent, unflatten
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.storage import files
+from beamzero.storage.agentfile import fingerprint, flatten, load_agent, save_agent, unflatten
 
 INFO = {"game": "kalah:seeds=4", "net": {"width": 64}, "elo": 0.1 + 0.2, "text": "ü"}
 

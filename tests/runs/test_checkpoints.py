@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput, RunStopped
-from beamzero.runs import checkpoints as module
-from beamzero.runs import trees
-from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import TEMPORARY
-from beamzero.runs.seal import seal
-from beamzero.runs.trees import named_leaves
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.storage import checkpoints as module
+from beamzero.storage import trees
+from beamzero.storage.checkpoints import Checkpoints
+from beamzero.storage.files import TEMPORARY
+from beamzero.storage.seal import seal
+from beamzero.storage.trees import named_leaves
 
 
 class Moments(NamedTuple):
@@ -293,8 +293,8 @@ def test_a_full_disk_stops_the_run_and_leaves_the_last_checkpoint(three, monkeyp
 FULL_DISK = """
 import asyncio, resource, sys
 import numpy as np
-from beamzero.errors import RunStopped
-from beamzero.runs.checkpoints import Checkpoints
+from beamzero.core.errors import RunStopped
+from beamzero.storage.checkpoints import Checkpoints
 def hooks():
     return asyncio.new_event_loop, asyncio.BaseEventLoop.call_soon_threadsafe, sys.unraisablehook
 usual = hooks()
@@ -334,7 +334,7 @@ def growing(step: int):
 SAVE_FOREVER = """
 import sys
 import numpy as np
-from beamzero.runs.checkpoints import Checkpoints
+from beamzero.storage.checkpoints import Checkpoints
 checkpoints = Checkpoints(sys.argv[1], keep=2)
 step = max(checkpoints.steps(), default=0)
 while True:
@@ -366,7 +366,7 @@ DIE_AT_EACH_CALL = """
 import itertools, os, signal, sys
 import numpy as np
 import orbax.checkpoint
-from beamzero.runs.checkpoints import Checkpoints
+from beamzero.storage.checkpoints import Checkpoints
 
 def save(folder, call_to_die_at):
     checkpoints = Checkpoints(folder, keep=1)

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from beamzero.errors import BadInput, RunStopped
-from beamzero.runs import files
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.storage import files
 
 
 @pytest.mark.parametrize("data", [b"\x00\xff", "text, ünïcode"])
@@ -93,7 +93,7 @@ def test_processes_that_read_and_replace_a_file_take_turns(tmp_path):
     path, ready = tmp_path / "lines", tmp_path / "ready"
     program = f"""if True:
         import pathlib, sys, time
-        from beamzero.runs.files import taking_turns, write_atomically
+        from beamzero.storage.files import taking_turns, write_atomically
         path = pathlib.Path({str(path)!r})
         while not pathlib.Path({str(ready)!r}).exists():
             time.sleep(0.001)
@@ -142,7 +142,7 @@ def test_pipes_and_devices_are_neither_read_nor_replaced(tmp_path):
 
 WRITER = """if True:
     import os, pathlib, sys, time
-    from beamzero.runs import files
+    from beamzero.storage import files
     sync = os.fsync
     def stop(descriptor):
         print("writing", flush=True)

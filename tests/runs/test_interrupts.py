@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from beamzero.runs.interrupts import heeding_interrupts, heeding_termination, uninterrupted
+from beamzero.storage.interrupts import heeding_interrupts, heeding_termination, uninterrupted
 
 
 def interrupt() -> None:

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput, RunStopped
-from beamzero.runs import metrics as module
-from beamzero.runs.metrics import Metrics, read_metrics
-from beamzero.runs.run import Run
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.storage import metrics as module
+from beamzero.storage.metrics import Metrics, read_metrics
+from beamzero.storage.run import Run
 
 
 def write(folder, iterations):

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from beamzero.errors import BadInput, RunStopped
-from beamzero.runs.metrics import Metrics, read_metrics
-from beamzero.runs.run import Run, list_runs
-from beamzero.runs.seal import seal
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.storage.metrics import Metrics, read_metrics
+from beamzero.storage.run import Run, list_runs
+from beamzero.storage.seal import seal
 
 ABOUT = {"game": "connect_four", "algorithm": "probs", "settings": {"lr": 0.1, "widths": [1, 2]}}
 RATING = {"elo": 1100, "low": 1000, "high": 1200}
@@ -132,8 +132,8 @@ def test_who_works_in_a_folder_is_told_when_it_goes(tmp_path):
 
 LOCK = """
 import sys
-from beamzero.errors import BadInput
-from beamzero.runs.run import Run
+from beamzero.core.errors import BadInput
+from beamzero.storage.run import Run
 try:
     with Run.open(sys.argv[1]).lock():
         print("locked", flush=True)

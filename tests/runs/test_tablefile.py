@@ -8,10 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
-from beamzero.runs import files
-from beamzero.runs.tablefile import load_table, save_table
-from beamzero.search.endgame import MOST_POSITIONS, EndgameTable, count_positions
+from beamzero.core.errors import BadInput
+from beamzero.solvers.endgame import MOST_POSITIONS, EndgameTable, count_positions
+from beamzero.storage import files
+from beamzero.storage.tablefile import load_table, save_table
 
 TABLE = EndgameTable(2, True, 3, np.arange(-17, 18, dtype=np.int8))
 

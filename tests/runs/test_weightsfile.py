@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import make_game
-from beamzero.runs import files
-from beamzero.runs.weightsfile import (
+from beamzero.storage import files
+from beamzero.storage.weightsfile import (
     FORMAT,
     Weights,
     _digest,

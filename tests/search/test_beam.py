@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.packing import chunk_rows
 from beamzero.games import make_game
 from beamzero.search.beam import BeamSearch, Tree, back_up, best_line
 from beamzero.search.children import children_at_once, is_narrow
 from beamzero.search.evaluator import SearchResult, zero_evaluator
-from beamzero.search.packing import chunk_rows
 from tests.games.play import at, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
 from tests.search.reference import Beam, GameRules, Rules, beam_search, move_values, scrambled_evaluator

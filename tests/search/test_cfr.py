@@ -10,11 +10,11 @@ import pytest
 from open_spiel.python import policy as spiel_policy
 from open_spiel.python.algorithms import exploitability as spiel_exploitability
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.poker import CALL, FOLD, RAISE, KuhnPoker
-from beamzero.search.cfr import solve
-from beamzero.search.deal_tree import DealTree, grow_tree
+from beamzero.solvers.cfr import solve
+from beamzero.solvers.deal_tree import DealTree, grow_tree
 from tests.games.spiel_poker import NAMES, lines, our_action
 
 

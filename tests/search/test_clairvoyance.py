@@ -14,14 +14,14 @@ from endplay.types import Deal, Denom, Player
 
 from beamzero.arena.battle import battle
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.games.bridge import Bridge
 from beamzero.players import make_player
 from beamzero.players.double_dummy import DDS, Endings, _solve, load_dds
 from beamzero.players.fingerprint import fingerprint
-from beamzero.search.clairvoyance import Clairvoyance
-from beamzero.search.exhaustive import Exhaustive
+from beamzero.solvers.clairvoyance import Clairvoyance
+from beamzero.solvers.exhaustive import Exhaustive
 from tests.games.play import at, play
 from tests.games.test_bridge import DEAL
 from tests.search.bridge_plans import open_tricks, plans_after, worlds_of

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from beamzero.compiler import CompilationCount
-from beamzero.search import cores
+from beamzero.core import cores
+from beamzero.core.compiler import CompilationCount
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

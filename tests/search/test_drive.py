@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jax import Array
 
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.search import drive, worth
 from beamzero.search.alphabeta import AlphaBeta, _plies

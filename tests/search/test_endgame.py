@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.kalah import Kalah, KalahState
-from beamzero.search import retrograde
-from beamzero.search.endgame import EndgameTable, check_seeds, count_positions, endgame_table, index, position
-from beamzero.search.retrograde import make_table
+from beamzero.solvers import retrograde
+from beamzero.solvers.endgame import EndgameTable, check_seeds, count_positions, endgame_table, index, position
+from beamzero.solvers.retrograde import make_table
 from tests.games.sowing_by_hand import KalahByHand, follow, play_by_hand
 
 Houses = tuple[int, ...]

@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 from jax.tree_util import Partial
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, Game, make_game
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.expectiminimax import Expectiminimax

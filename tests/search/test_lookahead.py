@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.packing import chunk_rows
 from beamzero.games import make_game
 from beamzero.search import lookahead
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.lookahead import Lookahead
-from beamzero.search.packing import chunk_rows
 from tests.games.play import at, random_games, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, Forest, ForestGame, ForestRules, ForestState, grow
 from tests.search.reference import GameRules, Rules, move_values

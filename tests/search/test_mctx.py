@@ -10,7 +10,7 @@ import mctx
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.gumbel import Gumbel, as_mctx_is_written, mctx_step
 from beamzero.search.mcts import MCTS

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.player import SearchPlayer
 from beamzero.search import memory

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.search.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
+from beamzero.core.packing import apply_in_chunks, apply_packed, chunk_rows, pack, take_rows
 
 SIZE = 13
 MASKS = st.lists(st.booleans(), min_size=SIZE, max_size=SIZE).map(np.array)

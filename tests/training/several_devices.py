@@ -13,10 +13,10 @@ import numpy as np
 from beamzero.algorithms.probs.iterate import Probs
 from beamzero.algorithms.probs.replay import all_games, remember
 from beamzero.algorithms.probs.targets import cut_searches
-from beamzero.compiler import CompilationCount
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.devices import everywhere
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
-from beamzero.search.devices import everywhere
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.crew import CORES, Batch, cut_lanes, nobody
 from beamzero.training.fit import ValueLoss, ValueRows, _fit, fit, new_learner

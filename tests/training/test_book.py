@@ -11,19 +11,28 @@ import numpy as np
 import pytest
 
 from beamzero.arena.battle import battle
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.game import Game, State
 from beamzero.players import make_player
 from beamzero.players.analysis import step
 from beamzero.players.book import BookPlayer, Table, as_numbers, fold, look_up, make_table
 from beamzero.players.player import batch_of_one
-from beamzero.runs.bookfile import Book
-from beamzero.training import book as book_module
-from beamzero.training import book_search
-from beamzero.training.book import Clock, Entry
-from beamzero.training.book_games import TRUST, FromSelfPlay, Tried, _gather, _play, _Ply, best_moves, self_play_book
-from beamzero.training.book_search import FromSearch, search_book
+from beamzero.storage.bookfile import Book
+from beamzero.training import opening_book as book_module
+from beamzero.training import opening_book_search as book_search
+from beamzero.training.opening_book import Clock, Entry
+from beamzero.training.opening_book_games import (
+    TRUST,
+    FromSelfPlay,
+    Tried,
+    _gather,
+    _play,
+    _Ply,
+    best_moves,
+    self_play_book,
+)
+from beamzero.training.opening_book_search import FromSearch, search_book
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 

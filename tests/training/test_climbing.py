@@ -11,11 +11,11 @@ import pytest
 
 from beamzero.arena.climb import climb, ladder
 from beamzero.cli import main
-from beamzero.compiler import CompilationCount
+from beamzero.core.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, count_parameters, make_net
 from beamzero.players import make_player
-from beamzero.runs.run import Run
+from beamzero.storage.run import Run
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.loop import draw_run, make_rungs
 from beamzero.training.report import Report

@@ -12,12 +12,12 @@ import pytest
 
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.probs.iterate import Probs
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.experiments.compare import Comparison, Point, compare
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
-from beamzero.runs.claim import claim_folder
 from beamzero.search.simple import mean_moves
-from beamzero.training.compare import Comparison, Point, compare
+from beamzero.storage.claim import claim_folder
 from beamzero.training.config import Recipe
 from tests.training.toy import GAME, TOYS
 

@@ -11,9 +11,9 @@ import pytest
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.algorithms.probs.settings import ProbsSettings
 from beamzero.algorithms.td.settings import TdSettings
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import field_types
 from beamzero.games import make_game
-from beamzero.spec import field_types
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import Recipe, check_game, find_recipe, list_recipes, make_settings
 from beamzero.training.settings import RunSettings, changeable_settings, describe_settings, setting_ranges

@@ -10,7 +10,7 @@ from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.algorithms.probs.iterate import Probs
 from beamzero.algorithms.probs.settings import ProbsSettings
-from beamzero.errors import RunStopped
+from beamzero.core.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.training.crew import CORES, Batch, cut_lanes
 from beamzero.training.report import Report

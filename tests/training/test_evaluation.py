@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
-from beamzero.compiler import CompilationCount
-from beamzero.errors import BadInput
+from beamzero.core.compiler import CompilationCount
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.search.features import feature_evaluator
-from beamzero.training import evaluation
-from beamzero.training.evaluation import Plan, Positions, Settle, fit_weights, learn_weights, regress, self_play
+from beamzero.training import feature_weights as evaluation
+from beamzero.training.feature_weights import Plan, Positions, Settle, fit_weights, learn_weights, regress, self_play
 
 GAME = make_game("kalah:houses=3,seeds=2")
 SMALL = Plan(games=60, rounds=2, depth=1, random_plies=4, trial_games=8)

@@ -14,7 +14,7 @@ from beamzero.algorithms.alphazero.loss import AlphaZeroLoss, AlphaZeroRows
 from beamzero.algorithms.probs.loss import QLoss, QRows
 from beamzero.algorithms.probs.replay import remember
 from beamzero.algorithms.probs.self_play import SelfPlay, self_play
-from beamzero.compiler import CompilationCount
+from beamzero.core.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.search.evaluator import zero_evaluator

@@ -20,14 +20,14 @@ import pytest
 
 from beamzero.algorithms.probs.loss import QLoss
 from beamzero.cli import main
-from beamzero.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
-from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.files import TEMPORARY
-from beamzero.runs.metrics import Metrics, read_metrics
-from beamzero.runs.run import Run
-from beamzero.runs.seal import seal
+from beamzero.storage.checkpoints import Checkpoints
+from beamzero.storage.files import TEMPORARY
+from beamzero.storage.metrics import Metrics, read_metrics
+from beamzero.storage.run import Run
+from beamzero.storage.seal import seal
 from beamzero.training import loop
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.fit import fit

@@ -16,16 +16,16 @@ import pytest
 
 from beamzero.arena.intervals import mean_spread
 from beamzero.cli import main
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.experiments import pieces as module
+from beamzero.experiments import studies
+from beamzero.experiments.reproduce import Finished, reproduce
+from beamzero.experiments.studies import STUDIES, make_study
+from beamzero.experiments.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
 from beamzero.games import make_game
-from beamzero.runs.metrics import read_metrics
-from beamzero.training import pieces as module
-from beamzero.training import studies
+from beamzero.storage.metrics import read_metrics
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
-from beamzero.training.reproduce import Finished, reproduce
-from beamzero.training.studies import STUDIES, make_study
-from beamzero.training.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
 from tests.training.toy import NET
 
 SMALL = {

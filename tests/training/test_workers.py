@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from beamzero.errors import BadInput, RunStopped
-from beamzero.training.workers import Job, do_jobs
+from beamzero.core.errors import BadInput, RunStopped
+from beamzero.experiments.workers import Job, do_jobs
 
 
 @pytest.fixture

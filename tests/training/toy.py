@@ -13,9 +13,9 @@ import numpy as np
 
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.games import make_game
-from beamzero.runs.checkpoints import Checkpoints
-from beamzero.runs.metrics import read_metrics
-from beamzero.runs.run import Run
+from beamzero.storage.checkpoints import Checkpoints
+from beamzero.storage.metrics import read_metrics
+from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.crew import CORES, Crew

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import analyse, step

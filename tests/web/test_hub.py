@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.web.clock import Clock
 from beamzero.web.hub import Hub
 

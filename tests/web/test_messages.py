@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.web.messages import Analyse, Look, Move, NewTable, Plain, ReviewGame, read_message, request_of
 
 KINDS = ["move", "undo", "resign", "swap", "pause", "go", "look", "analyse", "review", "delete"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
-from beamzero.runs.metrics import Metrics
-from beamzero.runs.run import Run
+from beamzero.storage.metrics import Metrics
+from beamzero.storage.run import Run
 from beamzero.web.offers import Offers, title_of
 from beamzero.web.runs import list_runs, run_rows
 

@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.web.store import Store
 
 

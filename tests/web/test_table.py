@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.web.table import Table, result_of, side_names
 

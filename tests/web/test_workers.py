@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from beamzero.runs.metrics import Metrics
-from beamzero.runs.run import Run
+from beamzero.storage.metrics import Metrics
+from beamzero.storage.run import Run
 from beamzero.web.offers import Offers
 from beamzero.web.runs import run_rows
 from beamzero.web.workers import crew_row, list_workers

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, make_joint_evaluator
 from beamzero.players.agent_kind import NetPlace
@@ -17,7 +18,6 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.protocol import Search
 from beamzero.search.simple import Likeliest
-from beamzero.spec import Spec
 
 _MOST = 1e6
 """Beyond any number that a search is set by."""

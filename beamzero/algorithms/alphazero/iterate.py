@@ -18,12 +18,12 @@ from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.algorithms.alphazero.window import Window, empty_window, keep
 from beamzero.arena.battle import battle
 from beamzero.arena.battle_size import battle_needs
-from beamzero.errors import RunStopped
+from beamzero.core.cores import searches_at_once
+from beamzero.core.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
 from beamzero.players.agent_kind import AgentKind
-from beamzero.search.cores import searches_at_once
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.gumbel import Gumbel
 from beamzero.search.mcts import MCTS

@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from beamzero.core.devices import everywhere, on_each, stacked, unstacked
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
 from beamzero.games.game import keep_if
-from beamzero.search.devices import everywhere, on_each, stacked, unstacked
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
 from beamzero.search.simple import Likeliest, random_moves

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Self
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import make_net
 from beamzero.search.mcts import MOST_SIMULATIONS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, make_evaluator
 from beamzero.players.agent_kind import NetPlace
@@ -16,7 +17,6 @@ from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import Evaluator
 from beamzero.search.protocol import Search
 from beamzero.search.simple import OneLook, mean_moves
-from beamzero.spec import Spec
 
 
 class ProbsAgent:

@@ -17,14 +17,14 @@ from beamzero.algorithms.probs.replay import all_games, remember, remember_with_
 from beamzero.algorithms.probs.self_play import Games, SelfPlay, self_play
 from beamzero.algorithms.probs.settings import ProbsSettings
 from beamzero.algorithms.probs.targets import Searches, cut_searches, gather, mix_in_q, search_some
-from beamzero.errors import RunStopped
+from beamzero.core.cores import searches_at_once
+from beamzero.core.devices import at_once
+from beamzero.core.errors import RunStopped
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_net
 from beamzero.players import Player, SearchPlayer
 from beamzero.players.agent_kind import AgentKind
 from beamzero.search.beam import BeamSearch
-from beamzero.search.cores import searches_at_once
-from beamzero.search.devices import at_once
 from beamzero.search.evaluator import Evaluator, RootMoves
 from beamzero.search.memory import Needs, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import OneLook

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.algorithms.probs.self_play import Games, Rolls
+from beamzero.core.packing import pack, take_rows
 from beamzero.games import State
-from beamzero.search.packing import pack, take_rows
 
 
 class Memory(NamedTuple):

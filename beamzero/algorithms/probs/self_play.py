@@ -16,11 +16,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from beamzero.core.packing import apply_packed
 from beamzero.games import Game, State
 from beamzero.games.chance import chance_is_next, settle_all
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, side_sign
-from beamzero.search.packing import apply_packed
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import ClassVar, Self
 
 import jax
 
-from beamzero.errors import BadInput
+from beamzero.core.devices import device_count
+from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import make_net
 from beamzero.search.beam import MOST_EXPANSIONS, BeamSearch
-from beamzero.search.devices import device_count
 from beamzero.training.settings import RunSettings, check_lanes, default_lanes, setting
 
 

@@ -13,12 +13,12 @@ from jax import Array
 
 from beamzero.algorithms.probs.loss import QRows
 from beamzero.algorithms.probs.replay import Memory
+from beamzero.core.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.games import Game, State
 from beamzero.games.chance import chance_is_next
 from beamzero.search.beam import BeamSearch
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, scores_of_moves
-from beamzero.search.packing import apply_in_chunks, chunk_rows, pack, take_rows
 
 
 class Searches(NamedTuple):

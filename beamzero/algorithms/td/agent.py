@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import Spec
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, make_value_evaluator
 from beamzero.players.agent_kind import NetPlace
@@ -16,7 +17,6 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.search.expectiminimax import MAX_DEPTH, Expectiminimax
 from beamzero.search.protocol import Search
 from beamzero.search.simple import BestChild, OneLook
-from beamzero.spec import Spec
 
 
 class TdAgent:

@@ -22,7 +22,8 @@ from jax import Array, lax
 
 from beamzero.algorithms.td.agent import TdAgent
 from beamzero.algorithms.td.settings import TdSettings
-from beamzero.errors import RunStopped
+from beamzero.core.errors import RunStopped
+from beamzero.core.packing import pack, take_rows
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
 from beamzero.nets import Net, Weights, compute_dtype, make_net, make_value_evaluator
@@ -31,7 +32,6 @@ from beamzero.players.agent_kind import AgentKind
 from beamzero.search.children import is_narrow, listed_moves, value_children
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
 from beamzero.search.memory import Needs, fewer, smaller, state_bytes
-from beamzero.search.packing import pack, take_rows
 from beamzero.search.simple import BestChild
 from beamzero.training.crew import CORES, Crew
 from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, learner_bytes, new_learner

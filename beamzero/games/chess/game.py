@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games import grid
 from beamzero.games.bits import Bits
 from beamzero.games.chess import notation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.games.chess.moves import LETTERS, Variant
 from beamzero.games.chess.state import ChessState
 from beamzero.games.views import PieceView

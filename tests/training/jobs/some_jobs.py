@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from beamzero.errors import BadInput
+from beamzero.core.errors import BadInput
 from beamzero.training.report import Report
 
 

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from beamzero.runs.metrics import Metrics
+from beamzero.storage.metrics import Metrics
 from tests.web.browser.driver import place, seat_down
 from tests.web.browser.test_looking import open_analysis, wait_for_values
 from tests.web.browser.test_runs import begin_run, crew_of, row_of_metrics

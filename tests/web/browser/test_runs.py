@@ -9,8 +9,8 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
-from beamzero.runs.metrics import Metrics
-from beamzero.runs.run import Run
+from beamzero.storage.metrics import Metrics
+from beamzero.storage.run import Run
 from tests.web.browser.driver import ROOT, make_a_move, moves, wait_for_turn
 
 pytestmark = pytest.mark.external

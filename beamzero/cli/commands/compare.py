@@ -1,0 +1,155 @@
+"""The command that compares ways of training under one budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, lasting, tell, workers_of
+from beamzero.cli.commands.measure import battle_json
+from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
+from beamzero.cluster.battles import ClusterPlay
+from beamzero.cluster.jobs import ClusterJobs
+from beamzero.experiments.compare import Comparison, Finished, Point, compare
+from beamzero.games import make_game
+from beamzero.plots.comparison import draw_comparison
+from beamzero.plots.png import write_png
+from beamzero.storage.files import writing
+from beamzero.training.config import find_recipe
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compare")(compare_command)
+
+
+def compare_command(
+    game: GameName,
+    recipes: Annotated[
+        str, typer.Option(metavar="A B...", help="Two recipes or more, as beamzero recipes lists them.")
+    ],
+    more: Annotated[list[str] | None, typer.Argument(metavar="[RECIPE]...", hidden=True)] = None,
+    budget: Annotated[str, typer.Option(help="What all may spend: evaluations or seconds.")] = Comparison.budget,
+    amount: Annotated[
+        float | None,
+        typer.Option(help="How much of it for each training; 20 million evaluations or 120 seconds."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Trainings of each recipe, each with another seed.")] = Comparison.seeds,
+    points: Annotated[int, typer.Option(help="Ratings on the way, at even steps.")] = Comparison.points,
+    rate_games: Annotated[int, typer.Option(help="Games against each opponent in a rating.")] = Comparison.rate_games,
+    rate_against: Annotated[
+        str, typer.Option(help="Opponents of the ratings, separated by spaces; the first one is 1000.")
+    ] = Comparison.rate_against,
+    battle_games: Annotated[
+        int, typer.Option(help="Games of the agents against each other in the end; 0 for none.")
+    ] = Comparison.battle_games,
+    play_evaluations: Annotated[
+        int, typer.Option(help="Evaluations a move in those games where they search.")
+    ] = Comparison.play_evaluations,
+    folder: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/compare-GAME-BUDGET.")
+    ] = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    worker_gpus: WorkerGpus = 0.0,
+    json: AsJson = False,
+) -> None:
+    """Train by several recipes from scratch under the same budget, over several seeds, and draw strength against it.
+
+    A comparison that was stopped goes on with the same command.
+    """
+    rules = make_game(game)
+    names = [name for text in (recipes, *(more or [])) for name in re.split(r"[,\s]+", text) if name]
+    comparison = Comparison(
+        game=rules,
+        recipes=tuple(find_recipe(name) for name in names),
+        budget=budget,
+        amount=amount if amount is not None else (120.0 if budget == "seconds" else Comparison.amount),
+        seeds=seeds,
+        points=points,
+        rate_games=rate_games,
+        rate_against=rate_against,
+        battle_games=battle_games,
+        play_evaluations=play_evaluations,
+    )
+    folder = lasting(folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
+    try:
+        with (
+            workers_of(cluster, workers, worker_gpus, tell, make_game(game)) as pool,
+            progress_bar("comparing") as update,
+        ):
+            who = () if pool is None else (ClusterJobs(pool), ClusterPlay(pool))
+            finished = compare(comparison, folder, lambda name, done, total: update(name, done, total), *who)
+    except KeyboardInterrupt:
+        err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True, markup=False)
+        raise
+    picture = folder / "compare.png"
+    curves = {
+        name: [[(getattr(point, budget), point.strength, bool(point.bound)) for point in run] for run in runs]
+        for name, runs in finished.points.items()
+    }
+    with writing(str(picture)):
+        write_png(draw_comparison(curves, budget, f"{rules.spec}: {' against '.join(names)}"), picture)
+    if json:
+        return print_json(_as_json(comparison, finished, folder))
+    _show(comparison, finished)
+    out.print(f"\nthe numbers are in {folder / 'compare.csv'}, the curves in {picture}", soft_wrap=True, markup=False)
+    return None
+
+
+def _as_json(comparison: Comparison, finished: Finished, folder: Path) -> dict[str, Any]:
+    return {
+        "game": comparison.game.spec, "budget": comparison.budget, "amount": comparison.amount,
+        "recipes": {
+            name: {
+                "parameters": finished.parameters[name],
+                "seeds": [run[-1]._asdict() for run in runs],
+                "elo": _mean_elo([run[-1] for run in runs]),
+            }
+            for name, runs in finished.points.items()
+        },
+        "battles": [battle_json(played) for played in finished.battles], "folder": str(folder),
+    }  # fmt: skip
+
+
+def _mean_elo(points: Sequence[Point]) -> float | None:
+    """None where one of the agents has only a bound."""
+    return None if any(point.bound for point in points) else float(np.mean([point.strength for point in points]))
+
+
+def _show(comparison: Comparison, finished: Finished) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("recipe", "weights", "games", "looks", "seconds", "Elo", "by seed"):
+        is_text = title in ("recipe", "by seed")
+        table.add_column(title, justify="left" if is_text else "right", no_wrap=title != "by seed", overflow="fold")
+    for name, runs in finished.points.items():
+        last = [run[-1] for run in runs]
+        games, looks, seconds = (
+            float(np.mean([getattr(point, key) for point in last])) for key in ("games", "evaluations", "seconds")
+        )
+        mean, each = _mean_elo(last), ", ".join(f"{point.bound}{point.strength:.0f}" for point in last)
+        table.add_row(
+            name, _short(finished.parameters[name]), _short(games), _short(looks), f"{seconds:.1f}",
+            "-" if mean is None else f"{mean:.0f}", each,
+        )  # fmt: skip
+    out.print(table)
+    out.print("weights: what the nets learn; looks: evaluations; > and <: lost or won no game, so a bound", style="dim")
+    if finished.battles:
+        out.print("\nagainst each other, score of the first-named:")
+    for played in finished.battles:
+        low, high = played.interval
+        who = f"{played.agents[0]} v {played.agents[1]}, {played.games} games"
+        out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True, markup=False)
+
+
+def _short(number: float) -> str:
+    """Three digits or so: 12.3M."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
+        if number >= unit:
+            return f"{number / unit:.3g}{letter}"
+    return f"{number:.0f}"

@@ -1,0 +1,208 @@
+"""What there is: games, agents, recipes, runs; and a run's agent as one file."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from beamzero.cli.common import AsJson, out, print_json
+from beamzero.core.errors import BadInput
+from beamzero.core.spec import field_types
+from beamzero.games import GAMES, make_game, make_stored_game
+from beamzero.games.pgx_games import PGX_GAMES
+from beamzero.players.agent_kind import agent_kind
+from beamzero.players.trained import load_info, load_trained, shipped_agents
+from beamzero.storage.run import Run, list_runs
+from beamzero.training.algorithm import ALGORITHMS
+from beamzero.training.config import find_recipe, list_recipes, make_settings
+from beamzero.training.settings import describe_settings
+
+
+def register(app: typer.Typer) -> None:
+    for command in (games, agents, recipes, runs, export):
+        app.command()(command)
+
+
+def games(json: AsJson = False) -> None:
+    """List the games that can be played, with their parameters."""
+    rows: list[dict[str, Any]] = []
+    for name, kind in GAMES.items():
+        game = kind()
+        defaults = {field: getattr(game, field) for field in field_types(kind)}
+        about = (kind.__doc__ or "").strip().splitlines()[0]
+        rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
+    pgx = [f"pgx:{name}" for name in PGX_GAMES]
+    if json:
+        return print_json({"games": rows, "pgx": pgx})
+    table = Table(box=None, header_style="bold")
+    for title in ("game", "parameters", "what it is"):
+        table.add_column(title)
+    for row in rows:
+        parameters = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
+        table.add_row(row["name"], parameters or "-", row["about"])
+    out.print(table)
+    missing = "" if importlib.util.find_spec("pgx") else ", once it is there: pip install 'beamzero[pgx]'"
+    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", markup=False, soft_wrap=True)
+    return None
+
+
+def agents(json: AsJson = False) -> None:
+    """List the agents that can be named, and the trained ones that ship."""
+    first, *more = ALGORITHMS
+    others = " and ".join(more)
+    kinds = {
+        "random": "any legal move",
+        "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
+        "minimax:D": "every line of D plies, with the game's own evaluation; by=FEATURE, by=nothing",
+        "alphabeta:D": "the same moves sooner, with deepening, a table and quiescence; also seconds=S, nodes=N",
+        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S, nodes=N",
+        **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
+        "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
+        "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",
+        "clairvoyance:worlds=N": "a game of hidden cards such as bridge, dealt N times and solved with open cards",
+        "expectiminimax:D": "games with dice such as backgammon, D turns deep; also seconds=S, nodes=N, rolls=N",
+        "gnubg": "GNU Backgammon; plies=N",
+        "cfr:iterations=N": "a small game of hidden cards such as leduc_poker, solved by N iterations of CFR+",
+        f"{first}:PATH,level=L": f"a trained agent at a level: beginner, easy, medium, hard or full; so {others}",
+        f"{first}:RUN,checkpoint=C": f"another checkpoint of a run: best, last or an iteration's number; so {others}",
+        "file.py:Class,PATH": "an agent that an algorithm in a file of yours has trained",
+    }
+    shipped = {name: load_info(path) for name, path in shipped_agents().items()}
+    if json:
+        return print_json({"agents": kinds, "shipped": shipped})
+    table = Table(box=None, header_style="bold")
+    table.add_column("agent", no_wrap=True)
+    table.add_column("what it is")
+    for name, about in kinds.items():
+        table.add_row(name, about)
+    for name, info in shipped.items():
+        table.add_row(f"{info['algorithm']}:{name}", Text(f"shipped; plays {info['game']}"))
+    out.print(table)
+    out.print("\nin beamzero play you can also name human, for a second person", style="dim")
+
+
+def _texts(algorithm: str) -> Mapping[str, str]:
+    """How agents of an algorithm are named; a plug-in that cannot be used says why instead."""
+    try:
+        return agent_kind(algorithm).texts
+    except BadInput as error:
+        return {"PATH": str(error)}
+
+
+def recipes(
+    name: Annotated[
+        str | None, typer.Argument(help="Show one recipe: every setting, its value and what it means.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """List the recipes for training, or show one with all its settings."""
+    if name is not None:
+        return _show_recipe(name, json)
+    found = list_recipes()
+    if json:
+        return print_json(
+            {"recipes": {r.name: {"game": r.game, "algorithm": r.algorithm, "about": r.about} for r in found.values()}}
+        )
+    table = Table(box=None, header_style="bold")
+    for title in ("recipe", "game", "algorithm", "what it is"):
+        table.add_column(title, no_wrap=title == "recipe")
+    for recipe in found.values():
+        table.add_row(recipe.name, recipe.game, recipe.algorithm, recipe.about)
+    out.print(table)
+    return None
+
+
+def _show_recipe(name: str, json: bool) -> None:
+    recipe = find_recipe(name)
+    settings = make_settings(recipe, {})
+    rows = [(key, getattr(settings, key), default, doc) for key, default, doc in describe_settings(type(settings))]
+    if json:
+        values = {key: value for key, value, _, _ in rows}
+        return print_json({"recipe": name, "game": recipe.game, "algorithm": recipe.algorithm, "settings": values})
+    title = ALGORITHMS[recipe.algorithm].title
+    out.print(Text.assemble((recipe.name, "bold"), f": {recipe.about} (game {recipe.game}, by {title})\n"))
+    table = Table(box=None, header_style="bold")
+    for title in ("setting", "value", "meaning"):
+        table.add_column(title)
+    for key, value, default, doc in rows:
+        table.add_row(key, Text(str(value), "bold" if value != default else ""), doc)
+    out.print(table)
+    return None
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(help="Where to look for runs.")] = Path("runs"), json: AsJson = False
+) -> None:
+    """List the training runs below a folder."""
+    found = list_runs(folder)
+    if json:
+        rows: list[dict[str, Any]] = [
+            {
+                "run": str(run.folder), "game": run.game, "algorithm": run.algorithm, "iterations": run.iterations,
+                "rating": run.rating, "modified": run.modified.isoformat(), "damaged": run.damaged,
+            }
+            for run in found
+        ]  # fmt: skip
+        return print_json({"runs": rows})
+    if not found:
+        out.print(f"no runs in {folder}; beamzero train makes one")
+        return None
+    table = Table(box=None, header_style="bold")
+    for title in ("run", "game", "algorithm", "iterations", "Elo", "last change"):
+        table.add_column(title)
+    for run in found:
+        if run.damaged:
+            table.add_row(Text(str(run.folder)), "-", "-", "-", "-", Text(run.damaged))
+        else:
+            changed = run.modified.astimezone().strftime("%Y-%m-%d %H:%M")
+            told = (run.folder, run.game, run.algorithm, run.iterations, elo_text(run.rating), changed)
+            table.add_row(*(Text(str(item)) for item in told))
+    out.print(table)
+    return None
+
+
+def elo_text(rating: dict[str, Any] | None) -> str:
+    """A rating with its interval, or the bound that is known."""
+    if not rating:
+        return "-"
+    low, high = (None if rating[end] is None else round(rating[end]) for end in ("low", "high"))
+    if rating["elo"] is not None:
+        return f"{rating['elo']:.0f} [{low}, {high}]"
+    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
+    checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
+    game: Annotated[str | None, typer.Option(help="The game, where it is a Python file of yours.")] = None,
+    algo: Annotated[str | None, typer.Option(help="The algorithm, where it is a Python file of yours.")] = None,
+    half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Write a run's agent as one .safetensors file with its settings inside.
+
+    The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
+    """
+    about = Run.open(run).about
+    if not isinstance(about.get("game_text"), str):
+        raise BadInput(f"{run / 'run.json'} does not say which game it is about")
+    named = None if game is None else make_game(game)
+    try:
+        rules = make_stored_game(about["game_text"], named)
+    except BadInput as error:
+        raise BadInput(f"{run}: {error}") from None
+    trained = load_trained(str(run), rules, checkpoint, None if algo is None else ALGORITHMS.read(algo))
+    trained.save(file, half)
+    if json:
+        return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})
+    size = file.stat().st_size / 1e6
+    said = f"{file}: {about['game']}, {trained.info['iterations']} iterations, {size:.1f} MB"
+    out.print(said, soft_wrap=True, markup=False)
+    return None

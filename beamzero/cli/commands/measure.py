@@ -1,0 +1,190 @@
+"""Measuring: battles, ratings, and counting the lines of play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any
+
+import jax
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from beamzero.arena.battle import Battle, battle
+from beamzero.arena.battle_size import MOST_GAMES
+from beamzero.arena.intervals import points_interval
+from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, playing_on
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
+from beamzero.cli.position import Position, play_moves
+from beamzero.core.errors import BadInput
+from beamzero.games import make_game
+from beamzero.players import make_player
+from beamzero.records.files import add_records, check_format
+from beamzero.records.record import GameRecord, records_of
+from beamzero.search.perft import perft as count_lines
+
+Games = Annotated[
+    int,
+    typer.Option(
+        help="How many games; an even number, since each opening is played with both colours. As many as memory holds,"
+        f" {MOST_GAMES:,} at most."
+    ),
+]
+RandomPlies = Annotated[
+    int | None,
+    typer.Option(
+        help="Random moves that open each game; more where that gives too few openings.",
+        show_default="2, but 0 where dice or cards make games differ already",
+    ),
+]
+Longest = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PLIES",
+        help="Games that are not over after so many plies are drawn: the battle lasts as long as its longest game.",
+        show_default="as long as the rules allow",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("battle")(battle_command)
+    app.command("perft")(perft_command)
+
+
+def battle_command(
+    game: GameName,
+    agent: AgentName,
+    opponent: Annotated[str, typer.Argument(metavar="AGENT", help="The other agent.")],
+    games: Games = 1000,
+    random_plies: RandomPlies = None,
+    longest: Longest = None,
+    seed: Seed = 0,
+    save: SaveGames = None,
+    cluster: Cluster = None,
+    workers: Workers = None,
+    worker_gpus: WorkerGpus = 0.0,
+    json: AsJson = False,
+) -> None:
+    """Let two agents play many games: wins, draws, losses by who moved first, the score with its 95% interval."""
+    rules = make_game(game)
+    if save is not None:
+        check_format(save, rules.spec)
+    one, other = make_player(agent, rules), make_player(opponent, rules)
+    with (
+        playing_on(cluster, workers, worker_gpus, rules) as play,
+        progress_bar(f"{agent} v {opponent}") as update,
+    ):
+        played = battle(
+            rules,
+            one,
+            other,
+            games,
+            random_plies,
+            seed,
+            lambda done, total: update(f"{agent} v {opponent}", done, total),
+            longest=longest,
+            play=play,
+        )
+    for player in (one, other):
+        for trouble in player.troubles:
+            err.print(trouble, style="red", markup=False, soft_wrap=True)
+    if json:
+        print_json(battle_json(played))
+    else:
+        show_battle(played)
+    if save is not None:
+        with progress_bar("writing the games") as update:
+            add_records(save, _counted(records_of(rules, played), played.games, update))
+        (err if json else out).print(f"added to {save}", style="dim", markup=False)
+    return None
+
+
+def _counted(
+    records: Iterable[GameRecord], total: int, update: Callable[[str, int, int], None]
+) -> Iterator[GameRecord]:
+    for done, record in enumerate(records):
+        update("writing the games", done, total)
+        yield record
+
+
+def battle_json(played: Battle) -> dict[str, Any]:
+    by_side = {name: vars(played.tally(turn)) for turn, name in enumerate(("first", "second"))}
+    return {
+        "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
+        "score": played.score, "interval": list(played.interval), "by_side": by_side,
+        "forfeits": list(played.forfeits), "cut": played.cut, "openings": played.openings,
+        "random_plies": played.random_plies, "mean_plies": played.mean_plies, **_points(played),
+    }  # fmt: skip
+
+
+def _points(played: Battle) -> dict[str, Any]:
+    """What was won a game, where a win can be worth more or less."""
+    if played.pair_points is None:
+        return {}
+    game = make_game(played.game)
+    interval = points_interval(played.pair_points, game.stake)
+    return {"unit": game.unit, "points": float(played.pair_points.mean()), "points_interval": list(interval)}
+
+
+def show_battle(played: Battle) -> None:
+    table = Table(box=None, header_style="bold")
+    agent, opponent = played.agents
+    table.add_column(agent)
+    for title in ("wins", "draws", "losses", "score"):
+        table.add_column(title, justify="right")
+    for name, turn in (*zip(_turn_names(played), (0, 1)), ("all games", None)):
+        tally = played.tally(turn)
+        score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
+        table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
+    out.print(table)
+    low, high = played.interval
+    against = f" against {opponent}, 95% interval {low:.3f} to {high:.3f}"
+    out.print(Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against))
+    if won := _points(played):
+        mean, (low, high) = won["points"], won["points_interval"]
+        a_game = f" {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
+        out.print(Text.assemble("and wins ", (f"{mean:+.3f}", "bold"), a_game))
+    plies = f"openings of {played.random_plies} random plies" if played.random_plies else "first positions"
+    out.print(
+        f"{played.games} games of {played.game} from {played.openings} different {plies},"
+        f" {played.mean_plies:.1f} plies long on average",
+        style="dim",
+    )
+    if played.cut:
+        out.print(f"{played.cut} not over by then {'was' if played.cut == 1 else 'were'} drawn", style="dim")
+    for name, count in zip((agent, opponent), played.forfeits, strict=True):
+        if count:
+            out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")
+
+
+def _turn_names(played: Battle) -> tuple[str, str]:
+    """What it is to move first and second; with the names of the sides, if they have any and one always begins."""
+    game = make_game(played.game)
+    names = game.view(game.init(jax.random.key(0))).get("sides")
+    if names is None or played.starter is None:
+        return "moving first", "moving second"
+    return f"moving first, {names[played.starter]}", f"moving second, {names[1 - played.starter]}"
+
+
+def perft_command(
+    game: GameName,
+    depth: Annotated[int, typer.Argument(help="How many moves deep to count.")],
+    position: Position = None,
+    moves: Moves = "",
+    json: AsJson = False,
+) -> None:
+    """Count the lines of play, move by move: the classic check of the rules."""
+    rules = make_game(game)
+    if rules.num_chance:
+        raise BadInput(f"{rules.name} has chance events, whose lines cannot be counted")
+    if not 1 <= depth <= 100:
+        raise BadInput(f"depth is {depth}, but must be 1 to 100")
+    state = play_moves(rules, moves, position)
+    with progress_bar("counting") as update:
+        nodes = count_lines(rules, depth, state, lambda seen: update(f"{seen:,} lines", 0, 1))
+    if json:
+        return print_json({"game": rules.spec, "depth": depth, "nodes": nodes})
+    for ply, number in enumerate(nodes, 1):
+        out.print(f"{ply:>3}  {number:>16,}")
+    return None

@@ -1,0 +1,108 @@
+"""`beamzero score`: how often agents err in positions whose best moves are known, and what a move takes them."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from beamzero.arena.score import Scored, Share, rows_at_once, score
+from beamzero.arena.truth import Truth, load_truth
+from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
+from beamzero.games import make_game
+from beamzero.players import make_player
+from beamzero.players.player import check_player
+from beamzero.plots.png import check_picture_path, write_png
+from beamzero.plots.scores import draw_scores
+from beamzero.storage.files import writing
+
+
+def register(app: typer.Typer) -> None:
+    app.command("score")(score_command)
+
+
+def score_command(
+    game: GameName,
+    agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="The agents, with any search and budget.")],
+    positions: Annotated[
+        int | None, typer.Option(min=1, help="So many positions of each class at most; all of them by default.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw errors against the time for a move into this PNG.")
+    ] = None,
+    seed: Seed = 0,
+    json: AsJson = False,
+) -> None:
+    """Score agents on solved positions: the share where their move throws away a win or a draw, by difficulty.
+
+    Errors are given with their 95% interval, beside the time for a move, many positions at once on all cores. In chess
+    the positions are mates in 2 and 3, and an error is any move after which the mate takes longer.
+    """
+    rules = make_game(game)
+    if plot is not None:
+        check_picture_path(plot)
+    players = [make_player(name, rules) for name in agents]
+    for player in players:
+        check_player(player, rows_at_once(player, positions))
+    truth = load_truth(rules, positions)
+    with progress_bar("scoring") as update:
+        scores = [score(truth, player, seed, functools.partial(update, player.name)) for player in players]
+    for player in players:
+        for trouble in player.troubles:
+            err.print(trouble, style="red", markup=False, soft_wrap=True)
+    if plot is not None:
+        with writing(str(plot)):
+            title = f"{rules.spec}: errors in solved positions, with 95% intervals"
+            write_png(draw_scores(scores, title), plot)
+    if json:
+        return print_json(_as_json(rules.spec, scores))
+    _show(truth, scores)
+    if plot is not None:
+        out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
+    return None
+
+
+def _as_json(game: str, scores: list[Scored]) -> dict[str, Any]:
+    """All agents under `scores`; one that is alone also beside the game."""
+    rows = [
+        {
+            "agent": found.agent,
+            "classes": {name: _share_json(share) for name, share in found.classes.items()},
+            **_share_json(found.all),
+            "losses": found.losses,
+            "milliseconds": found.milliseconds,
+        }
+        for found in scores
+    ]
+    return {"game": game, **(rows[0] if len(rows) == 1 else {}), "scores": rows}
+
+
+def _share_json(share: Share) -> dict[str, Any]:
+    return {
+        "positions": share.positions, "blunders": share.errors, "rate": share.rate, "interval": list(share.interval),
+    }  # fmt: skip
+
+
+def _show(truth: Truth, scores: list[Scored]) -> None:
+    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column("errors, %", overflow="fold")
+    classes = [name.replace("-", "\n") for name in truth.classes]
+    for title in (*classes, "all", "95% interval", "ms/move"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for found in scores:
+        shares = [_percent(share.rate) for share in (*found.classes.values(), found.all)]
+        low, high = found.all.interval
+        table.add_row(found.agent, *shares, f"{_percent(low)} to {_percent(high)}", f"{found.milliseconds:.3g}")
+    out.print(table)
+    what = "mates" if truth.puzzles else "solved positions"
+    sizes = {share.positions for share in scores[0].classes.values()}
+    each = f", {sizes.pop():,} of each class" if len(sizes) == 1 else ""
+    out.print(f"\n{len(truth):,} {what}{each}", style="dim")
+
+
+def _percent(share: float) -> str:
+    """Hundredths of a percent below ten percent, tenths above."""
+    return f"{100 * share:.2f}" if share < 0.1 else f"{100 * share:.1f}"

@@ -1,0 +1,123 @@
+"""How a training run looks in the terminal: a live line of progress, or plain lines where stdout is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from rich.console import Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from beamzero.cli.commands.lists import elo_text
+from beamzero.cli.common import err
+from beamzero.training.report import Report, losses
+
+_COUNTS = {"searched": "searched states", "evaluations": "evaluations"}
+"""What searches count in a record, and what people read."""
+
+_FIRST_TIME = "compiling (only the first time)"
+
+
+class TrainingDisplay(Report):
+    """Iteration, phase, games/s, what the searches do a second, losses, last rating, time left."""
+
+    def __init__(self) -> None:
+        self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
+        self._bars = Progress(
+            TextColumn("{task.description:<28}", markup=False),
+            BarColumn(bar_width=36),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=err,
+        )
+        self._run = self._bars.add_task("iterations", total=None)
+        self._phase = self._bars.add_task("starting", total=None)
+        self._figures: Table | Text = Text("")
+        self._seen: set[str] = set()
+        self._rating: Mapping[str, Any] | None = None
+        self._climb: Mapping[str, Any] | None = None
+        self._title, self._total = "", 0
+        self._recent: list[float] = []
+        self._last = time.monotonic()
+
+    def __enter__(self) -> TrainingDisplay:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._bars.remove_task(self._phase)
+            self._draw()
+            self._live.stop()
+
+    def begin(self, title: str, done: int, total: int) -> None:
+        self._title, self._total = title, total
+        self._bars.update(self._run, description=title, completed=done, total=total)
+        self._last = time.monotonic()
+        if self._live is None:
+            err.print(f"{title}: {total} iterations" + (f", going on after {done}" if done else ""))
+        self._draw()
+
+    def phase(self, name: str, done: int, total: int) -> None:
+        first_time = done == 0 and name not in self._seen and name != "saving"
+        self._seen.add(name)
+        task = next(task for task in self._bars.tasks if task.id == self._phase)
+        task.total = total if total > 1 and not first_time else None  # None: a bar that only shows that it is alive
+        self._bars.update(self._phase, description=f"{name}, {_FIRST_TIME}" if first_time else name, completed=done)
+        self._draw()
+
+    def iteration(self, record: Mapping[str, Any]) -> None:
+        now = time.monotonic()
+        self._recent = [*self._recent[-9:], now - self._last]
+        self._last = now
+        self._rating = record.get("rating") or self._rating
+        self._climb = record.get("climb") or self._climb
+        done = record["iteration"]
+        # The first iteration compiles, so it says little about the others.
+        usual = sorted(self._recent)[len(self._recent) // 2]
+        left = usual * (self._total - done)
+        seconds = record["seconds"]
+        spent = max(sum(seconds.values()), 1e-9)
+        # What searches while it plays has no phase of its own for that.
+        searching = max(seconds.get("search", seconds.get("self_play", spent)), 1e-9)
+        figures = {
+            "games/s": f"{record['games'] / spent:,.0f}",
+            **{f"{_COUNTS[key]}/s": f"{record[key] / searching:,.0f}" for key in _COUNTS if key in record},
+            **{f"loss {name}": f"{loss:.4f}" for name, loss in losses(record).items()},
+            **({"turns": f"{record['mean_turns']:.1f}"} if "mean_turns" in record else {}),
+            "Elo": elo_text(dict(self._rating)) if self._rating else "-",
+            **({"climb": f"{self._climb['total']:g} of {self._climb['of']}"} if self._climb else {}),
+            "left": _clock(left),
+        }
+        self._bars.update(self._run, completed=done)
+        if self._live is None:
+            parts = "  ".join(f"{name} {value}" for name, value in figures.items() if name != "evaluations/s")
+            err.print(f"{done:>5}/{self._total}  {parts}", soft_wrap=True)
+        else:
+            table = Table(box=None, header_style="dim", pad_edge=False)
+            for name in figures:
+                table.add_column(name, justify="right", no_wrap=True)
+            table.add_row(*figures.values())
+            self._figures = table
+        self._draw()
+
+    def message(self, text: str) -> None:
+        err.print(text, style="yellow" if err.is_terminal else None, markup=False, soft_wrap=True)
+
+    def _draw(self) -> None:
+        if self._live is not None:
+            self._live.update(Group(self._bars, self._figures))
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,107 @@
+"""The text that names a thing with parameters: ``name:key=value,key="a value, quoted"``.
+
+Games, agents and nets all go by it, so that one line of text is enough to say exactly what was meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from beamzero.core.errors import BadInput
+
+Scalar = bool | int | float | str
+
+# No repetition is ever taken back, so that a long text takes no longer than it is long.
+_PART = re.compile(
+    r'\s*+(?:(?P<key>[A-Za-z_]\w*+)\s*+=\s*+)?(?P<value>"(?:[^"\\]|\\.)*+"\s*+|[^,"]*+)(?:,|$)',
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """A parsed name: `head` before the first colon, then `arguments` without a key and `options` with one."""
+
+    head: str
+    arguments: tuple[str, ...] = ()
+    options: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+def parse(text: str) -> Spec:
+    """Take ``head:argument,key=value`` apart. Values stay text; a key given twice is an error."""
+    head, _, tail = text.strip().partition(":")
+    arguments: list[str] = []
+    options: dict[str, str] = {}
+    position = 0
+    while position < len(tail):
+        match = _PART.match(tail, position)
+        if match is None or match.end() == position:
+            raise BadInput(f"cannot read {tail[position:]!r} in {text!r}: write name:key=value, quoting commas")
+        value = match["value"].strip()
+        if value.startswith('"'):
+            value = re.sub(r"\\(.)", r"\1", value[1:-1])
+        if match["key"] is None:
+            arguments.append(value)
+        elif match["key"] in options:
+            raise BadInput(f"{match['key']!r} is given twice in {text!r}")
+        else:
+            options[match["key"]] = value
+        position = match.end()
+    return Spec(head, tuple(arguments), options)
+
+
+def quote(value: Scalar) -> str:
+    """The text of a value, as `parse` and `convert` read it back."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if not re.search(r'[,"\s]', text):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def convert(text: str, kind: type, what: str) -> Any:
+    """`text` as a value of `kind` (bool, int, float or str); `what` names it in the error."""
+    try:
+        if kind is bool:
+            return {"true": True, "false": False, "1": True, "0": False}[text.strip().lower()]
+        return kind(text)
+    except (KeyError, ValueError):
+        wanted = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}[kind]
+        raise BadInput(f"{what} is {text!r}, but must be {wanted}") from None
+
+
+def parse_options(options: Mapping[str, Any], kind: type, what: str) -> dict[str, Any]:
+    """`options` as values for the fields of the dataclass `kind`; texts are converted, unknown keys refused."""
+    types = field_types(kind)
+    values = {}
+    for key, value in options.items():
+        if key not in types:
+            raise BadInput(f"{what} has no setting {key!r} (it has: {', '.join(types) or 'none'})")
+        values[key] = convert(value if isinstance(value, str) else quote(value), types[key], f"{what}: {key}")
+    return values
+
+
+def field_types(kind: type) -> dict[str, type]:
+    """The fields of a dataclass by name, with their types (bool, int, float or str)."""
+    if not dataclasses.is_dataclass(kind):
+        return {}
+    kinds = {"bool": bool, "int": int, "float": float, "str": str}
+    return {f.name: f.type if isinstance(f.type, type) else kinds[f.type] for f in dataclasses.fields(kind)}
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
+    """The error for a name that does not exist, with the nearest ones first and then all of them."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return BadInput(f"unknown {kind} {name!r}{hint} ({list_of(known)})")
+
+
+def list_of(known: Iterable[str]) -> str:
+    """List what there is, as errors say it: ``there are: a, b``, or ``there are none``."""
+    names = ", ".join(known)
+    return f"there are: {names}" if names else "there are none"

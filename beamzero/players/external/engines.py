@@ -1,0 +1,318 @@
+"""Engines that others wrote, as players: they are asked position by position, in processes of their own.
+
+One that dies, hangs or makes an illegal move forfeits that game: it chooses -1 there, is started again, and what went
+wrong is kept in `troubles`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import queue
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+import jax
+import numpy as np
+from jax import Array
+
+from beamzero.core.errors import BadInput
+from beamzero.core.leaving import finalize
+from beamzero.core.spec import Spec
+from beamzero.games import Game, State
+from beamzero.players.analysis import step
+from beamzero.players.external.gtp import GtpProcess, GtpSettings
+from beamzero.players.external.process import EngineTrouble
+from beamzero.players.external.uci import Choice, UciProcess, UciSettings
+from beamzero.players.options import take
+from beamzero.players.player import FORFEIT, Player
+from beamzero.search.evaluator import SearchResult
+
+_T = TypeVar("_T")
+
+_UCI_GAMES = ("chess", "chess6x6")
+_MOST_PROCESSES = 64
+_GRACE = 20.0
+"""Seconds that an engine may think longer than it was told to, before it is said to hang."""
+
+
+class Engine(Protocol):
+    """One process of an engine."""
+
+    title: str
+
+    def close(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+class EnginePool:
+    """Processes of one engine, each for one position at a time. They end with the pool, at the latest."""
+
+    def __init__(self, start: Callable[[], Engine], processes: int) -> None:
+        self._start, self.processes = start, processes
+        first = start()
+        self.title = first.title
+        self._running = [first]
+        self._idle: queue.LifoQueue[Engine | None] = queue.LifoQueue()
+        for engine in (*[None] * (processes - 1), first):  # the others start when they are needed
+            self._idle.put(engine)
+        self._given_up = False
+        finalize(self, _kill_all, self._running)
+
+    def ask(self, question: Callable[[Engine], object]) -> object:
+        """What an engine answers; after EngineTrouble it is ended, and another one is started when it is needed."""
+        engine = self._idle.get()
+        try:
+            if self._given_up:
+                raise EngineTrouble("was ended")
+            engine = engine or self._start_again()
+            return question(engine)
+        except EngineTrouble:
+            if engine is not None:
+                engine.close()
+                self._running.remove(engine)
+            engine = None
+            raise
+        finally:
+            self._idle.put(engine)
+
+    def _start_again(self) -> Engine:
+        try:
+            engine = self._start()
+        except BadInput as error:
+            raise EngineTrouble(f"cannot be started again: {error}") from None
+        self._running.append(engine)
+        return engine
+
+    def give_up(self) -> None:
+        """End all of them at once, whatever they are doing; who asks later gets no answer."""
+        self._given_up = True
+        _kill_all(self._running)
+
+    def close(self) -> None:
+        """Let those that are idle leave."""
+        idle = [self._idle.get() for _ in range(self._idle.qsize())]
+        for engine in idle:
+            if engine is not None:
+                engine.close()
+                self._running.remove(engine)
+            self._idle.put(None)
+
+
+def _kill_all(engines: list[Engine]) -> None:
+    for engine in list(engines):
+        engine.kill()
+
+
+@dataclasses.dataclass(frozen=True)
+class ExternalPlayer(Player):
+    """An engine, by whatever protocol."""
+
+    name: str
+    game: Game
+    command: str
+    title: str
+    """What it calls itself, with its version."""
+    settings: Any
+    deterministic: bool
+    pool: EnginePool = dataclasses.field(compare=False, repr=False)
+    troubles: list[str] = dataclasses.field(default_factory=list, compare=False)
+    """What went wrong, game by game."""
+
+    def _answer(self, state: State, moves: Sequence[int] | None) -> int:
+        """Its move in one position, which `moves` led to; EngineTrouble where it has none, or an illegal one."""
+        raise NotImplementedError
+
+    def choose(self, states: State, turn: Array, key: Array) -> Array:
+        return self._choose(states, turn, None)
+
+    def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
+        return self._choose(states, turn, moves)
+
+    def _choose(self, states: State, turn: Array, moves: np.ndarray | None) -> Array:
+        host, rows = jax.device_get(states), np.flatnonzero(np.asarray(turn))
+        chosen = np.zeros(len(np.asarray(turn)), np.int32)
+
+        def one(row: int) -> int:
+            past = None if moves is None else moves[row][moves[row] >= 0].tolist()
+            try:
+                return self._answer(jax.tree.map(lambda x: x[row], host), past)
+            except EngineTrouble as trouble:
+                self.troubles.append(f"{self.name} ({self.title}) {trouble}")
+                return FORFEIT
+
+        chosen[rows] = self._side_by_side(one, rows.tolist())
+        return jax.device_put(chosen)
+
+    def _side_by_side(self, job: Callable[[int], _T], rows: list[int]) -> list[_T]:
+        """What comes of a job for each row, as many at once as there are processes."""
+        with ThreadPoolExecutor(self.pool.processes) as threads:
+            try:
+                return list(threads.map(job, rows))
+            except KeyboardInterrupt:  # nobody waits until an engine has thought enough
+                threads.shutdown(wait=False, cancel_futures=True)
+                self.pool.give_up()
+                raise
+
+    def _legal(self, state: State, move: str) -> int:
+        try:
+            return self.game.parse_action(state, move)
+        except BadInput:
+            raise EngineTrouble(f"made the illegal move {move!r}") from None
+
+
+class UciPlayer(ExternalPlayer):
+    """It knows a position by its FEN alone: what happened before it cannot repeat."""
+
+    def _answer(self, state: State, moves: Sequence[int] | None) -> int:
+        return self._legal(state, self._said(state, 1).move)
+
+    def _said(self, state: State, moves: int) -> Choice:
+        fen = self.game.write_position(state)
+
+        def question(engine: Engine) -> Choice:
+            assert isinstance(engine, UciProcess)
+            return engine.choose(fen, moves)
+
+        said = self.pool.ask(question)
+        assert isinstance(said, Choice)
+        return said
+
+    def think(self, states: State, key: Array) -> SearchResult:
+        """The move is the one that it would play; the values are of a second search, which looks at all moves."""
+        host = jax.device_get(states)
+        batch = len(jax.tree.leaves(host)[0])
+        try:
+            rows = self._side_by_side(
+                lambda row: self._think_one(jax.tree.map(lambda x: x[row], host)), list(range(batch))
+            )
+        except EngineTrouble as trouble:
+            raise BadInput(f"{self.name} ({self.title}) {trouble}") from None
+        return SearchResult(*(jax.device_put(np.stack(part)) for part in zip(*rows, strict=True)))
+
+    def _think_one(self, state: State) -> tuple[Any, ...]:
+        """The fields of a SearchResult of one position; moves that it says nothing about are as bad as the worst."""
+        legal = self.game.legal_actions(state)
+        chosen, all_moves = self._said(state, 1), self._said(state, len(legal))
+        best = self._legal(state, chosen.move)
+        pawns = {self._legal(state, move): score for move, score in (all_moves.scores | chosen.scores).items()}
+        known = {action: _value(self.game, score) for action, score in pawns.items()}
+        values = np.full(self.game.num_actions, -np.inf, np.float32)
+        values[legal] = min(known.values(), default=0.0)
+        values[list(known)] = list(known.values())
+        policy = np.zeros_like(values)
+        policy[best] = 1
+        proven = np.zeros(values.shape, np.bool_)
+        proven[[action for action, score in pawns.items() if math.isinf(score)]] = True
+        return np.int32(best), values, policy, values[best], np.int32(max(1, chosen.nodes)), proven
+
+
+class GtpPlayer(ExternalPlayer):
+    """It is told all moves of a game, since GTP has no other way to a position."""
+
+    follows_moves = True
+
+    def _answer(self, state: State, moves: Sequence[int] | None) -> int:
+        if len(legal := self.game.legal_actions(state)) == 1:
+            return legal[0]  # perhaps a pass, which not every engine makes
+        past = self._told(self._known(moves))
+        side = int(self.game.player(state))
+
+        def question(engine: Engine) -> str:
+            assert isinstance(engine, GtpProcess)
+            return engine.choose(past, side)
+
+        move = str(self.pool.ask(question)).lower()
+        if move == "resign":
+            raise EngineTrouble("resigned")
+        return self._legal(state, move)
+
+    def _known(self, moves: Sequence[int] | None) -> Sequence[int]:
+        if moves is None:
+            raise BadInput(f"{self.name} has to be told how a position came about: it plays battles and ratings alone")
+        return moves
+
+    def _told(self, moves: Sequence[int]) -> list[tuple[int, str]]:
+        state, told = self.game.init(jax.random.key(0)), []
+        for action in moves:
+            told.append((int(self.game.player(state)), self.game.action_name(state, action)))
+            state = step(self.game, state, action)
+        return told
+
+    def think(self, states: State, key: Array) -> SearchResult:
+        self._known(None)
+        raise AssertionError
+
+
+def _value(game: Game, pawns: float) -> float:
+    """A number of pawns as a value, as the game's own evaluation does it."""
+    return math.tanh(0.5 * game.point * pawns) if math.isfinite(pawns) else math.copysign(1.0, pawns)
+
+
+# --- from texts ------------------------------------------------------------------------------------------------------
+
+
+def make_uci(name: str, spec: Spec, game: Game) -> Player:
+    if game.name not in _UCI_GAMES:
+        raise BadInput(f"{name}: UCI is for {' and '.join(_UCI_GAMES)}, not for {game.name}")
+    kinds = {
+        "command": str, "depth": int, "nodes": int, "seconds": float, "elo": int, "skill": int, "hash": int,
+        "set": str, "processes": int,
+    }  # fmt: skip
+    argument, options = take(spec, name, "command", kinds)
+    command = options.get("command", argument) or ""
+    limits = [key for key in ("depth", "nodes", "seconds") if key in options]
+    if len(limits) != 1:
+        raise BadInput(f"{name} needs one limit: depth=N, nodes=N or seconds=S")
+    number = options[limits[0]]
+    if not 0 < number < 1e9:
+        raise BadInput(f"{name}: {limits[0]} is {number:g}, but must be more than 0")
+    limit = f"movetime {max(1, round(1000 * number))}" if limits == ["seconds"] else f"{limits[0]} {number}"
+    told = [("UCI_LimitStrength", "true"), ("UCI_Elo", str(options["elo"]))] if "elo" in options else []
+    told += [
+        (title, str(options[key])) for key, title in (("skill", "Skill Level"), ("hash", "Hash")) if key in options
+    ]
+    settings = UciSettings(
+        limit=limit,
+        patience=_GRACE + (number if limits == ["seconds"] else 10 * _GRACE),
+        options=(*told, *_assignments(name, options.get("set", ""))),
+        variant=game.name,
+    )
+    pool = EnginePool(lambda: UciProcess(command, settings), processes_of(name, options))
+    weakened = {"elo", "skill", "set"} & set(options)  # whatever else is set may make it play at random
+    return UciPlayer(name, game, command, pool.title, settings, limits != ["seconds"] and not weakened, pool)
+
+
+def make_gtp(name: str, spec: Spec, game: Game) -> Player:
+    argument, options = take(
+        spec, name, "command", {"command": str, "set": str, "seconds": float, "processes": int, "random": bool}
+    )
+    command = options.get("command", argument) or ""
+    size = getattr(game, "size", None)
+    seconds = options.get("seconds", 10 * _GRACE)
+    settings = GtpSettings(
+        patience=_GRACE + seconds,
+        size=size if isinstance(size, int) else None,
+        setup=tuple(part.strip() for part in options.get("set", "").split(";") if part.strip()),
+    )
+    pool = EnginePool(lambda: GtpProcess(command, settings), processes_of(name, options))
+    return GtpPlayer(name, game, command, pool.title, settings, not options.get("random", True), pool)
+
+
+def processes_of(name: str, options: dict) -> int:
+    """How many processes the options ask for."""
+    processes = options.get("processes", 1)
+    if not 1 <= processes <= _MOST_PROCESSES:
+        raise BadInput(f"{name}: processes is {processes}, but must be 1 to {_MOST_PROCESSES}")
+    return int(processes)
+
+
+def _assignments(name: str, text: str) -> list[tuple[str, str]]:
+    """``Hash=16;Threads=1``, taken apart."""
+    pairs = [part.partition("=") for part in text.split(";") if part.strip()]
+    for option, equals, _ in pairs:
+        if not equals:
+            raise BadInput(f"{name}: set has {option.strip()!r}, but must be NAME=VALUE;NAME=VALUE")
+    return [(option.strip(), value.strip()) for option, _, value in pairs]

@@ -1,0 +1,172 @@
+"""An agent as one .safetensors file: its weights, and in the metadata what it plays and how it was trained.
+
+Nothing is ever unpickled, so a file from a stranger can at worst be refused. The same agent gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from beamzero.core.errors import BadInput
+from beamzero.storage.files import check_writable, read_file, reason, write_atomically, writing
+
+FORMAT = "beamzero-agent-1"
+SUFFIX = ".safetensors"
+_DEEPEST = 32
+"""How far names of tensors, and what is said about an agent, may be nested."""
+
+_DTYPES = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "BF16": ml_dtypes.bfloat16,
+    "I64": np.int64,
+    "I32": np.int32,
+    "I16": np.int16,
+    "I8": np.int8,
+    "U64": np.uint64,
+    "U32": np.uint32,
+    "U16": np.uint16,
+    "U8": np.uint8,
+    "BOOL": np.bool_,
+}
+
+
+def save_agent(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> None:
+    """Write an agent, replacing one that is there; `info` is what JSON can hold."""
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise BadInput(f"an agent's file must end in {SUFFIX}, but {path.name!r} does not")
+    check_writable(path, "an agent is")
+    text = _canonical(info)
+    metadata = {"format": FORMAT, "info": text, "sha256": _digest(tensors, text)}
+    arrays = {name: _little_endian(tensor) for name, tensor in tensors.items()}
+    with writing(str(path), otherwise=BadInput):
+        write_atomically(path, _with_metadata(safetensors.numpy.save(arrays), metadata))
+
+
+def load_agent(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The tensors and the info of an agent, as they were given to `save_agent`, or BadInput."""
+    path = Path(path)
+    try:
+        data = read_file(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput(f"there is no agent file {path}") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {reason(error)}") from None
+    try:
+        entries = dict(safetensors.deserialize(data))
+        metadata = json.loads(_header(data)).get("__metadata__") or {}
+    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
+        raise BadInput(f"{path} is cut short or not a safetensors file ({reason(error)})") from None
+    _check_format(metadata.get("format"), path)
+    try:
+        tensors = {name: _array(entry) for name, entry in sorted(entries.items())}
+        info = json.loads(metadata["info"])
+        if not isinstance(info, dict) or _is_deep(info):
+            raise ValueError
+    except (KeyError, ValueError, RecursionError):
+        raise BadInput(f"{path} is damaged: what it says about the agent cannot be read") from None
+    if metadata.get("sha256") != _digest(tensors, metadata["info"]):
+        raise BadInput(f"{path} is damaged: its content does not match its SHA-256")
+    return tensors, info
+
+
+def fingerprint(tensors: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> str:
+    """Twelve hex digits that differ as soon as a weight or anything in `info` does; so give it only what matters."""
+    return _digest(tensors, _canonical(info))[:12]
+
+
+def flatten(tree: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Nested dicts of arrays as one dict, with the keys on the way joined by "/". Empty dicts vanish."""
+    flat: dict[str, np.ndarray] = {}
+    for key, value in tree.items():
+        if not isinstance(key, str) or not key or "/" in key:
+            raise ValueError(f"a key must be text without '/', but one is {key!r}")
+        if isinstance(value, Mapping):
+            flat.update({f"{key}/{name}": array for name, array in flatten(value).items()})
+        else:
+            flat[key] = np.asarray(value)
+    return flat
+
+
+def unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of `flatten`; ValueError where `flatten` gives no such names: "a" beside "a/b", or very deep ones."""
+    tree: dict[str, Any] = {}
+    for name, array in flat.items():
+        *parents, key = name.split("/")
+        if len(parents) > _DEEPEST:
+            raise ValueError(f"a name has more than {_DEEPEST} parts before its last: {name:.40}...")
+        node = tree
+        for parent in parents:
+            node = node.setdefault(parent, {})
+            if not isinstance(node, dict):
+                raise ValueError(f"the names {parent!r:.40} and {name!r:.40} clash")
+        if key in node:
+            raise ValueError(f"the name {name!r:.40} is also the beginning of others")
+        node[key] = array
+    return tree
+
+
+def _is_deep(info: Any) -> bool:
+    """Whether dicts and lists are nested so far that programs which go through them would fail."""
+    level = [info]
+    for _ in range(_DEEPEST):
+        level = [item for nest in level for item in (nest.values() if isinstance(nest, dict) else nest)]
+        level = [item for item in level if isinstance(item, dict | list)]
+    return bool(level)
+
+
+def _canonical(info: Mapping[str, Any]) -> str:
+    return json.dumps(dict(info), sort_keys=True)
+
+
+def _digest(tensors: Mapping[str, np.ndarray], info: str) -> str:
+    """SHA-256 over `info` and every tensor's name, dtype, shape and bytes, whatever the order of the tensors."""
+    digest = hashlib.sha256(info.encode())
+    for name in sorted(tensors):
+        tensor = _little_endian(tensors[name])
+        digest.update(json.dumps([name, str(tensor.dtype), tensor.shape]).encode())
+        digest.update(tensor.tobytes())
+    return digest.hexdigest()
+
+
+def _little_endian(tensor: np.ndarray) -> np.ndarray:
+    """A dense array in the byte order of the file; a scalar stays one, which np.ascontiguousarray would not grant."""
+    tensor = np.asarray(tensor, order="C")
+    return tensor.astype(tensor.dtype.newbyteorder("<")) if tensor.dtype.byteorder == ">" else tensor
+
+
+def _array(entry: Mapping[str, Any]) -> np.ndarray:
+    return np.frombuffer(entry["data"], _DTYPES[entry["dtype"]]).reshape(entry["shape"]).copy()
+
+
+def _header(data: bytes) -> bytes:
+    """The JSON at the head of a safetensors file, behind its length in eight bytes."""
+    return data[8 : 8 + int.from_bytes(data[:8], "little")]
+
+
+def _with_metadata(data: bytes, metadata: dict[str, str]) -> bytes:
+    """`data` with metadata in a fixed order, where safetensors itself shuffles it from one process to the next."""
+    old = _header(data)
+    header = json.dumps({"__metadata__": metadata, **json.loads(old)}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + len(old) :]
+
+
+def _check_format(format: Any, path: Path) -> None:
+    if format == FORMAT:
+        return
+    if isinstance(format, str) and format.startswith("beamzero-agent-"):
+        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
+    raise BadInput(f"{path} is a safetensors file, but not a beamzero agent")
