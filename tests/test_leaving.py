@@ -36,7 +36,7 @@ def enter(main: str, before: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("module", ["leaving", "cli"])
+@pytest.mark.parametrize("module", ["core.leaving", "cli"])
 def test_an_interrupt_while_python_imports(module):
     importing = f"""
 class Slow:

@@ -21,10 +21,10 @@ from beamzero.core.errors import BadInput
 from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.players import make_player
-from beamzero.players.external.engines import engines as external
-from beamzero.players.external.engines import gtp as gtp_client
-from beamzero.players.external.engines import process as engine_process
-from beamzero.players.external.engines import uci as uci_client
+from beamzero.players.external import engines as external
+from beamzero.players.external import gtp as gtp_client
+from beamzero.players.external import process as engine_process
+from beamzero.players.external import uci as uci_client
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.player import FORFEIT
 from beamzero.records.record import records_of
