@@ -10,8 +10,8 @@ from pathlib import Path
 import jax
 import pytest
 
-from beamzero import compiler
 from beamzero.cli import main
+from beamzero.core import compiler
 from beamzero.core.errors import BadInput
 from tests.training.toy import ROOT
 
