@@ -77,7 +77,7 @@ def test_a_study_that_is_stopped_gives_the_numbers_of_one_that_is_not(whole, tmp
     clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
     with monkeypatch.context() as patch:
         for place in ("pieces", "reproduce"):
-            patch.setattr(f"beamzero.training.{place}.now", lambda: next(clock, 1e9))
+            patch.setattr(f"beamzero.experiments.{place}.now", lambda: next(clock, 1e9))
         part = reproduce(small_study(1), tmp_path / "part", tell, SMALL, minutes=1)
     assert not part.complete and len(part.results) < 2
     rest = reproduce(small_study(1), tmp_path / "part", tell, SMALL)
