@@ -27,7 +27,7 @@ import numpy as np
 
 from beamzero.arena.battle import Battle
 from beamzero.core.errors import BadInput
-from beamzero.storage.files import check_writable, reason, warn_if_empty, writing
+from beamzero.storage.files import check_writable, create_atomically, reason, warn_if_empty, writing
 
 _APPLICATION = 0x62306172
 """In the head of the file, so that no other database is taken for one of ours."""
@@ -131,9 +131,13 @@ class Store:
         if self.make_folder:
             with writing(str(self.path), otherwise=BadInput):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.path.exists():  # whole at once: an empty file would be taken for one that lost its results
+            with writing(str(self.path), otherwise=BadInput):
+                create_atomically(self.path, _without_results())
         with writing(str(self.path), otherwise=BadInput), self._open() as database:
             database.execute("BEGIN IMMEDIATE")
-            self._make_tables(database)
+            if self._empty(database):
+                _make_tables(database)
             self._add_digests(database)
             for name, fingerprint in zip(battle.agents, fingerprints, strict=True):
                 database.execute(
@@ -286,13 +290,19 @@ class Store:
     def _empty(self, database: sqlite3.Connection) -> bool:
         return database.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
 
-    def _make_tables(self, database: sqlite3.Connection) -> None:
-        if not self._empty(database):
-            return
-        for statement in _STATEMENTS:
-            database.execute(statement)
-        database.execute(f"PRAGMA application_id = {_APPLICATION}")
-        database.execute(f"PRAGMA user_version = {_VERSION}")
+
+def _without_results() -> bytes:
+    """Return the content of a file that holds no battle yet."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        _make_tables(database)
+        return database.serialize()
+
+
+def _make_tables(database: sqlite3.Connection) -> None:
+    for statement in _STATEMENTS:
+        database.execute(statement)
+    database.execute(f"PRAGMA application_id = {_APPLICATION}")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 def _machine() -> str:

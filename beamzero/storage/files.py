@@ -45,19 +45,34 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     """
     path = Path(path)
     with _unfinished(path) as file:
-        _remove_strays(path, file)
-        file.write(data.encode() if isinstance(data, str) else data)
-        file.flush()
-        os.fsync(file.fileno())
+        _write_to_disk(file, data.encode() if isinstance(data, str) else data)
         if os.name == "nt":  # Windows renames no open file
             file.close()
         os.replace(file.name, path)
     sync_folder(path.parent)
 
 
+def create_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Make a file of `data` where there is none. A file that is there, or that another process makes first, stays."""
+    path = Path(path)
+    with _unfinished(path) as file:
+        _write_to_disk(file, data)
+        try:
+            os.link(file.name, path)
+        except FileExistsError:
+            return
+        except OSError:  # a folder without links: other processes may see the file before it is whole
+            with contextlib.suppress(FileExistsError), open(path, "xb") as target:
+                target.write(data)
+    sync_folder(path.parent)
+
+
 @contextlib.contextmanager
 def _unfinished(path: Path) -> Iterator[BinaryIO]:
-    """A new file beside `path`, locked while it is open so that others see that its writer lives; gone at the end."""
+    """Open a new file beside `path`, locked while it is open so that others see that its writer lives; gone at the end.
+
+    What killed writers of `path` left behind is removed.
+    """
     with contextlib.ExitStack() as stack:
         while True:
             temporary = temporary_beside(path)
@@ -68,7 +83,14 @@ def _unfinished(path: Path) -> Iterator[BinaryIO]:
             if _is_at(file.fileno(), temporary):
                 break
             stack.close()  # it was taken for a stray before it was locked
+        _remove_strays(path, file)
         yield file
+
+
+def _write_to_disk(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _remove_strays(path: Path, mine: BinaryIO) -> None:

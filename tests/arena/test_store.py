@@ -64,6 +64,18 @@ def test_a_battle_is_kept_whole_or_not_at_all(tmp_path):
     assert store.meetings("tic_tac_toe", 2, {"one": "A", "other": "B"})["one", "other"].battles == 1
 
 
+def test_a_new_file_is_never_seen_empty(tmp_path, monkeypatch):
+    opened, sizes = Store._open, []
+
+    def look(store):
+        sizes.append(store.path.stat().st_size)
+        return opened(store)
+
+    monkeypatch.setattr(Store, "_open", look)
+    Store(tmp_path / "results.db").add(played(1), ("A", "B"), 2, seed=1)
+    assert sizes and 0 not in sizes
+
+
 @pytest.mark.slow
 def test_several_processes_add_at_a_time(tmp_path):
     path = tmp_path / "results.db"

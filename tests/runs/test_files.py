@@ -249,3 +249,22 @@ def test_many_writers_of_one_file_do_not_rob_each_other(tmp_path):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8)))
     assert path.read_text() in map(str, range(8)) and not strays(tmp_path)
+
+
+def test_create_leaves_a_file_that_is_there(tmp_path):
+    path = tmp_path / "file"
+    files.create_atomically(path, b"one")
+    files.create_atomically(path, b"other")
+    assert path.read_bytes() == b"one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_create_where_folders_have_no_links(tmp_path, monkeypatch):
+    def no_links(*_):
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(files.os, "link", no_links)
+    path = tmp_path / "file"
+    files.create_atomically(path, b"one")
+    files.create_atomically(path, b"other")
+    assert path.read_bytes() == b"one"
