@@ -27,12 +27,13 @@ import numpy as np
 from cluster_plan import Measured, Phase
 
 from beamzero.cluster.connect import connected
-from beamzero.cluster.crew import ClusterCrew
+from beamzero.cluster.executor import ClusterExecutor
 from beamzero.cluster.pool import Pool
+from beamzero.core.progress import OnProgress
 from beamzero.games import make_game
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
-from beamzero.training.crew import CORES, Batch, Crew, Told, Work
+from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Work, WorkInSteps
 
 RECIPES = ("connect_four_quick", "connect_four_alphazero_quick")
 LARGE = 8 * 2**20
@@ -102,25 +103,31 @@ def measure_store(pool: Pool) -> dict[str, float]:
 
 
 class Watched:
-    """A crew, with what goes to it and comes back, and how long that takes, by the name of the work."""
+    """An executor, with what goes to it and comes back, and how long that takes, by the name of the work."""
 
-    def __init__(self, crew: Crew, pool: Pool | None = None, weigh: bool = False) -> None:
-        self.crew, self.pool, self.weigh = crew, pool, weigh
+    def __init__(self, executor: Executor, pool: Pool | None = None, weigh: bool = False) -> None:
+        self.executor, self.pool, self.weigh = executor, pool, weigh
         self.phases: dict[str, dict[str, float]] = {}
 
-    def do(self, work: Work, batch: Batch, told: Told, ahead: Any = ()) -> Iterator[Any]:
+    def map(self, work: Work, batch: Batch, ahead: Any = ()) -> Iterator[Any]:
+        return self._watch(work, batch, self.executor.map(work, batch, ahead))
+
+    def map_in_steps(self, work: WorkInSteps, batch: Batch, on_progress: OnProgress, ahead: Any = ()) -> Iterator[Any]:
+        return self._watch(work, batch, self.executor.map_in_steps(work, batch, on_progress, ahead))
+
+    def _watch(self, work: Any, batch: Batch, results: Iterator[Any]) -> Iterator[Any]:
         names = ("rounds", "pieces", "wall", "busy", "sent", "taken", "weights")
         phase = self.phases.setdefault(work.__name__, dict.fromkeys(names, 0.0))
         begun, busy = time.perf_counter(), self._busy()
-        for result in self.crew.do(work, batch, told, ahead):
+        for result in results:
             phase["taken"] += _size(result) if self.weigh else 0
             yield result
         phase["wall"] += time.perf_counter() - begun
         phase["busy"] += self._busy() - busy
-        phase["pieces"] += len(batch.pieces)
+        phase["pieces"] += len(batch.items)
         phase["rounds"] += 1
         if self.weigh:
-            phase["sent"] += sum(map(_size, batch.pieces))
+            phase["sent"] += sum(map(_size, batch.items))
             phase["weights"] += _size(batch.weights)
 
     def facts(self) -> Mapping[str, Any]:
@@ -152,24 +159,24 @@ def measure(name: str, changes: Mapping[str, str], pool: Pool, cut_for: int, rou
     """Iterations that are cut into pieces for so many workers, whoever does them."""
     recipe = find_recipe(name)
     game, kind = make_game(recipe.game), ALGORITHMS[recipe.algorithm]
-    algorithm = kind.algorithm(game, make_settings(recipe, changes).resolved(game, cut_for))
-    here, there = Watched(CORES), Watched(ClusterCrew(pool), pool)
+    algorithm = kind(game, make_settings(recipe, changes).resolved(game, cut_for))
+    here, there = Watched(LOCAL_EXECUTOR), Watched(ClusterExecutor(pool), pool)
     state = algorithm.init(jax.random.key(0))
-    for crew in (here.crew, there.crew):
-        algorithm.iterate(state, 0, jax.random.key(1), _quiet, crew=crew)
+    for executor in (here.executor, there.executor):
+        algorithm.iterate(state, 0, jax.random.key(1), _quiet, executor=executor)
     states, seconds = 0, []
     for number in range(rounds):
         before = here.wall, there.wall
-        after, _ = algorithm.iterate(state, number, jax.random.key(1), _quiet, crew=here)
+        after, _ = algorithm.iterate(state, number, jax.random.key(1), _quiet, executor=here)
         begun = time.perf_counter()
-        again, record = algorithm.iterate(state, number, jax.random.key(1), _quiet, crew=there)
+        again, record = algorithm.iterate(state, number, jax.random.key(1), _quiet, executor=there)
         whole = time.perf_counter() - begun
         seconds.append((here.wall - before[0], there.wall - before[1], whole - there.wall + before[1]))
         same = zip(jax.tree.leaves(after), jax.tree.leaves(again), strict=True)
         assert all(np.asarray(a).tobytes() == np.asarray(b).tobytes() for a, b in same), "not the same numbers"
         state, states = after, states + record["states"]
-    weighed = Watched(CORES, weigh=True)
-    algorithm.iterate(state, rounds, jax.random.key(1), _quiet, crew=weighed)
+    weighed = Watched(LOCAL_EXECUTOR, weigh=True)
+    algorithm.iterate(state, rounds, jax.random.key(1), _quiet, executor=weighed)
     figures = {
         "recipe": name, "changes": dict(changes), "states_a_second_here": states / here.wall,
         "states_a_second_there": states / there.wall, "ratio": statistics.median(a / b for a, b, _ in seconds),
@@ -213,10 +220,10 @@ def show(found: Mapping[str, Any]) -> None:
     seconds = (found["one_worker"]["crew_seconds"], found["crew_seconds"])
     for what, real, simulated in zip(("one worker", "all workers"), seconds, found["simulated_seconds"], strict=True):
         print(f"  an iteration by {what}: {real:.3f} s, simulated {simulated:.3f} s", file=sys.stderr)
-    print("  workers      crew     whole  overlapped  learner x 10", file=sys.stderr)
+    print("  workers      executor     whole  overlapped  learner x 10", file=sys.stderr)
     for row in found["scaling"]:
         print(
-            f"  {row['workers']:7d} {row['crew']:9.2f} {row['whole']:9.2f} {row['overlapped']:11.2f}"
+            f"  {row['workers']:7d} {row['executor']:9.2f} {row['whole']:9.2f} {row['overlapped']:11.2f}"
             f" {row['learner_10']:13.2f}",
             file=sys.stderr,
         )

@@ -21,6 +21,7 @@ from jax import Array, lax
 
 from beamzero.core.errors import RunStopped
 from beamzero.core.packing import pack, take_rows
+from beamzero.core.progress import OnPhase
 from beamzero.games import Game, State
 from beamzero.nets import NETS, Net, NetSettings, Weights, compute_dtype, make_net, make_value_evaluator
 from beamzero.players import Player, SearchPlayer
@@ -29,11 +30,10 @@ from beamzero.players.plain_agent import PlainAgent
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.memory import Needs, fewer, smaller, state_bytes
 from beamzero.search.simple import BestChild, random_moves
-from beamzero.training.crew import CORES, Crew
-from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, learner_bytes, new_learner
-from beamzero.training.laps import Laps
-from beamzero.training.report import Phase
+from beamzero.training.executor import LOCAL_EXECUTOR, Executor
+from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
 from beamzero.training.settings import RunSettings, setting
+from beamzero.training.stopwatch import Stopwatch
 
 # --- a game: take one, two or three stones; who takes the last one wins -----------------------------------------------
 
@@ -157,7 +157,7 @@ class MonteCarlo:
         search=BestChild(),
         about="an agent trained by Monte Carlo: the move to the position that it likes best",
     )
-    pieces: ClassVar[bool] = False  # no part of an iteration is handed to other machines
+    uses_executor: ClassVar[bool] = False  # no part of an iteration is handed to other machines
     sizes: ClassVar[tuple[str, ...]] = ()  # no setting but the net says how large the state is
     compared: ClassVar[Mapping[str, Any]] = {}
 
@@ -205,18 +205,18 @@ class MonteCarlo:
         state: MonteCarloState,
         iteration: int,
         key: Array,
-        report: Phase,
+        report: OnPhase,
         share: float | None = None,
-        crew: Crew = CORES,
+        executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[MonteCarloState, dict[str, Any]]:
         settings = self.settings
         play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
-        clock = Laps()
+        clock = Stopwatch()
         report("self-play", 0, settings.games)
         rows, count = play(self.game, settings.games, self._turns, settings.explore, self._evaluator(state), play_key)
         clock.lap("self_play")
         report("fitting", 0, 1)
-        learner, loss = fit(
+        learner, loss = fit_pass(
             ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
             jnp.float32(0), jnp.float32(settings.learning_rate), fit_key,
         )  # fmt: skip

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from beamzero.arena.playing import Finished, Match, Progress, play_games
+from beamzero.arena.playing import Finished, Match, play_games
 from beamzero.cluster.pool import Pool
+from beamzero.core.progress import OnProgress
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
 from beamzero.players.player import Player
@@ -34,7 +35,7 @@ class ClusterPlay:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
-    def __call__(self, match: Match, progress: Progress | None) -> Finished:
+    def __call__(self, match: Match, progress: OnProgress | None) -> Finished:
         total = match.total
         rows = -(-total // (2 * self.pool.wanted))
         whole = jax.device_get((match.states, match.first_side)), match.before

@@ -27,7 +27,7 @@ import sys
 from ray._raylet import GcsClient
 GcsClient(address=sys.argv[1]).internal_kv_get(b"", None, timeout=5)
 """
-"""What asks a cluster's head something, in a process of its own: one that asks somebody else hangs."""
+"""A program that asks a cluster's head something, in a process of its own: one that asks another host hangs."""
 
 
 def import_ray() -> Any:
@@ -126,5 +126,5 @@ def _brief(error: BaseException) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What must be the same on all machines, for the numbers to be."""
+    """Give the versions that must be the same on all machines, for the numbers to be."""
     return {"Python": platform.python_version(), "jax": jax.__version__, "beamzero": __version__}

@@ -1,4 +1,4 @@
-"""What workers did since they were last asked: figures for the log, by worker and by machine."""
+"""Figures for the log: the work of each worker and machine since the last line. On disk, items are `pieces`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ MOST_NAMED = 64
 """Where there are more workers, or machines, they have no figures of their own: a line of a log must stay readable."""
 
 
-class Share(NamedTuple):
-    """What one worker did since it was last asked."""
+class WorkerShare(NamedTuple):
+    """The work of one worker since the figures before."""
 
     number: int
     host: str
-    pieces: int
+    items: int
     seconds: float
     """How long it worked, on what is not done yet too."""
     span: float
@@ -33,7 +33,7 @@ class Figures:
         self.before, self.at = facts(), clock()
 
     def since_last(self) -> dict[str, Any]:
-        """What was done since the last call. `busy` is from 0 to 1: the share of their time that workers worked."""
+        """Sum up the work since the last call. `busy` is from 0 to 1: the share of their time that workers worked."""
         now, at, before = self.facts(), self.clock(), self.before
         span = max(at - self.at, 1e-9)
         shares = [_share(number, one, before, span) for number, one in now["by_worker"].items()]
@@ -55,34 +55,34 @@ class Figures:
         }  # fmt: skip
 
 
-def _share(number: int, now: Mapping[str, Any], facts: Mapping[str, Any], span: float) -> Share:
+def _share(number: int, now: Mapping[str, Any], facts: Mapping[str, Any], span: float) -> WorkerShare:
     before = facts["by_worker"].get(number, {"pieces": 0, "seconds": 0.0, "under_way": 0.0})
     could = max(min(span, now["age"]), 1e-9)
     worked = now["seconds"] + now["under_way"] - before["seconds"] - before["under_way"]
     # What is under way is timed here and what is done by the worker, who does not see the way there and back.
-    return Share(number, _tag(now["host"]), now["pieces"] - before["pieces"], min(max(worked, 0.0), could), could)
+    return WorkerShare(number, _tag(now["host"]), now["pieces"] - before["pieces"], min(max(worked, 0.0), could), could)
 
 
-def _by_host(by_host: Mapping[str, Sequence[Share]], span: float) -> dict[str, Any]:
+def _by_host(by_host: Mapping[str, Sequence[WorkerShare]], span: float) -> dict[str, Any]:
     return {
-        host: {"workers": len(shares), **_sums(sum(share.pieces for share in shares), shares, span)}
+        host: {"workers": len(shares), **_sums(sum(share.items for share in shares), shares, span)}
         for host, shares in by_host.items()
     }
 
 
-def _by_worker(by_host: Mapping[str, Sequence[Share]], span: float) -> dict[str, Any]:
+def _by_worker(by_host: Mapping[str, Sequence[WorkerShare]], span: float) -> dict[str, Any]:
     """By machine first, so that a curve of TensorBoard says where a worker is."""
     return {
-        host: {f"worker_{share.number}": _sums(share.pieces, [share], span) for share in shares}
+        host: {f"worker_{share.number}": _sums(share.items, [share], span) for share in shares}
         for host, shares in by_host.items()
     }
 
 
-def _sums(pieces: int, shares: Sequence[Share], span: float) -> dict[str, float]:
+def _sums(items: int, shares: Sequence[WorkerShare], span: float) -> dict[str, float]:
     seconds, could = sum(share.seconds for share in shares), sum(share.span for share in shares)
     return {
-        "pieces": pieces, "seconds": _short(seconds), "busy": _short(seconds / could if could else 0.0),
-        "pieces_per_second": _short(pieces / span),
+        "pieces": items, "seconds": _short(seconds), "busy": _short(seconds / could if could else 0.0),
+        "pieces_per_second": _short(items / span),
     }  # fmt: skip
 
 

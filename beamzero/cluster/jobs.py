@@ -8,7 +8,8 @@ from typing import Any
 
 from beamzero.cluster.pool import Pool
 from beamzero.core.compiler import keep_compiled_code
-from beamzero.experiments.workers import Job, Told
+from beamzero.core.progress import OnPhase
+from beamzero.experiments.workers import Job
 from beamzero.training.report import QUIET
 
 
@@ -19,15 +20,15 @@ class ClusterJobs:
         self.pool = pool
 
     def __call__(
-        self, jobs: Sequence[Job], told: Told, warn: Callable[[str], None] = warnings.warn, workers: int = 1
+        self, jobs: Sequence[Job], on_progress: OnPhase, warn: Callable[[str], None] = warnings.warn, workers: int = 1
     ) -> list[Any]:
         total, done = sum(job.iterations for job in jobs), 0
-        told(f"{len(jobs)} trainings", 0, total)
+        on_progress(f"{len(jobs)} trainings", 0, total)
         found = []
         for job, result in zip(jobs, self.pool.do(do_job, None, list(jobs), alone=True), strict=True):
             found.append(result)
             done += job.iterations if result is not None else 0
-            told(job.name, done, total)
+            on_progress(job.name, done, total)
         return found
 
 

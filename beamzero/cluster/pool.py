@@ -1,7 +1,7 @@
-"""Workers on a cluster, who do pieces of work; whoever dies, what they had is done by another.
+"""A pool of workers on a cluster, who do work items; the items of a worker that dies are done by another.
 
-One thread hands out the pieces and takes in the results, so that nobody waits while the process that asked is busy.
-Every piece is a ticket, and its result is taken once: the second of two answers is thrown away.
+One thread hands out the items and takes in the results, so that no worker waits while the process that asked is busy.
+Every item is a ticket, and its result is taken once: the second of two answers is thrown away.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from typing import Any
 import jax
 
 from beamzero.cluster.connect import import_ray, versions
-from beamzero.cluster.luggage import Files, unpack
+from beamzero.cluster.worker_files import Files, write_files
 from beamzero.core.errors import BadInput, RunStopped
 
 Function = Callable[[Any, Any], Any]
-"""What a worker does with what all share, and with a piece: a function that both sides can import."""
+"""A function of what all workers share and of an item, which both sides can import."""
 
 MOST_TRIES = 8
-"""A piece that so many workers died of is too large, or otherwise deadly."""
+"""An item that so many workers died of is too large, or otherwise deadly."""
 SLOW = 4.0
-"""A piece that takes so many times the usual is given to another worker too, if one has nothing to do."""
+"""An item that takes so many times the usual is given to another worker too, if one has nothing to do."""
 _FEWEST_SECONDS = 2.0
-"""A piece that was begun more recently is never called slow."""
+"""An item that was begun more recently is never called slow."""
 _SHORT_SECONDS = 1.0
-"""Pieces that take less are handed out ahead."""
+"""Items that take less are handed out ahead."""
 _MOST_FAILED_STARTS = 3
 _SECONDS_BETWEEN_LOOKS = 0.2
 _SECONDS_TO_MAKE_ROOM = 0.5
@@ -42,33 +42,33 @@ _SECONDS_TO_MAKE_ROOM = 0.5
 _SECONDS_TO_WAIT_FOR_WORKERS = 30.0
 """Where no worker has begun by then, somebody should know."""
 HANGING = 10.0
-"""A worker is replaced that needs so many times as long for a piece as makes it slow, and another has done that."""
+"""A worker is replaced that needs so many times as long for an item as makes it slow, and another has done that."""
 HANGING_SECONDS = 600.0
 """But not before so long: it may be compiling, which others have done already."""
 
 
 class Worker:
-    """What runs on the machines of the cluster, a process each."""
+    """A process on a machine of the cluster, which does items."""
 
     def hello(self, folder: str, files: Files) -> dict[str, Any]:
-        """Where it is, and with what, after it has unpacked what it needs."""
-        others = unpack(folder, files)
+        """Write the files that the worker needs. Returns where it is, and its versions."""
+        others = write_files(folder, files)
         where = {"host": socket.gethostname(), "pid": os.getpid(), "device": jax.default_backend()}
         return {**where, "other_files": others, **versions()}
 
-    def do(self, function: Function, shared: Any, piece: Any) -> tuple[Any, float]:
-        """What comes of a piece, and the seconds it took."""
+    def do(self, function: Function, shared: Any, item: Any) -> tuple[Any, float]:
+        """Do an item. Returns its result, and the seconds it took."""
         begun = time.perf_counter()
-        return function(shared, piece), time.perf_counter() - begun
+        return function(shared, item), time.perf_counter() - begun
 
 
 @dataclasses.dataclass(eq=False)
 class Ticket:
-    """A piece of work, until its result is taken."""
+    """A work item, until its result is taken."""
 
     function: Function
     shared: Any  # a reference to an object of the cluster's store
-    piece: Any
+    item: Any
     alone: bool = False
     """Whether two at once would be in each other's way."""
     tries: int = 0
@@ -81,8 +81,8 @@ class Ticket:
 
 
 @dataclasses.dataclass(eq=False)
-class Hand:
-    """A worker, as it is known here."""
+class WorkerHandle:
+    """A worker as the pool knows it."""
 
     number: int
     actor: Any
@@ -90,8 +90,8 @@ class Hand:
     pid: int = 0
     ready: bool = False
     holds: list[Ticket] = dataclasses.field(default_factory=list)
-    """What it has: the piece that it works on, and perhaps the next."""
-    pieces: int = 0
+    """The items that it has: the one that it works on, and perhaps the next."""
+    items: int = 0
     seconds: float = 0.0
     """How long it took for those, by its own clock."""
     begun: float = 0.0
@@ -116,12 +116,12 @@ class Pool:
     ) -> None:
         self.ray = import_ray()
         self.wanted, self.gpus, self.warn, self.files = workers, gpus, warn, files or {}
-        self.hands: list[Hand] = []
-        self.calls: dict[Any, tuple[Hand, Ticket | None]] = {}
-        """By the reference to what will come: who has what piece; None where it is a greeting."""
+        self.workers: list[WorkerHandle] = []
+        self.calls: dict[Any, tuple[WorkerHandle, Ticket | None]] = {}
+        """By the reference to what will come: who has what item; None where it is a greeting."""
         self.waiting: collections.deque[Ticket] = collections.deque()
         self.times: collections.deque[float] = collections.deque(maxlen=50)
-        self.pieces = self.deaths = self.twice = self.failed_starts = 0
+        self.items = self.deaths = self.twice = self.failed_starts = 0
         self.full_until = self.alone_since = 0.0
         self.problem: BaseException | None = None
         self.changed = threading.Condition(threading.RLock())
@@ -144,20 +144,20 @@ class Pool:
             self.closed = True
             self.changed.notify_all()
         self.thread.join()
-        for hand in self.hands:
-            self.ray.kill(hand.actor)
+        for worker in self.workers:
+            self.ray.kill(worker.actor)
 
-    def do(self, function: Function, shared: Any, pieces: Sequence[Any], alone: bool = False) -> Iterator[Any]:
-        """What comes of each piece, in order. All are handed out at once, before the first result is asked for."""
-        return self.results(self.begin(function, shared, pieces, alone))
+    def do(self, function: Function, shared: Any, items: Sequence[Any], alone: bool = False) -> Iterator[Any]:
+        """Yield the result of each item, in order. All are handed out at once, before the first result is asked for."""
+        return self.results(self.begin(function, shared, items, alone))
 
-    def begin(self, function: Function, shared: Any, pieces: Sequence[Any], alone: bool = False) -> list[Ticket]:
-        """Hand out the pieces, behind those that were handed out before.
+    def begin(self, function: Function, shared: Any, items: Sequence[Any], alone: bool = False) -> list[Ticket]:
+        """Hand out the items, behind those that were handed out before.
 
         One that takes long may be done by two workers at the same time, unless each must be `alone`.
         """
         where = self.ray.put(shared)  # once, from where each machine fetches it once
-        tickets = [Ticket(function, where, piece, alone) for piece in pieces]
+        tickets = [Ticket(function, where, item, alone) for item in items]
         with self.changed:
             self.waiting.extend(tickets)
             self._hand_out()
@@ -165,7 +165,7 @@ class Pool:
         return tickets
 
     def results(self, tickets: Sequence[Ticket]) -> Iterator[Any]:
-        """What comes of the tickets, in order; each result is forgotten here once it is given."""
+        """Yield the results of the tickets, in order; each result is forgotten here once it is given."""
         for ticket in tickets:
             with self.changed:
                 while not ticket.done and self.problem is None:
@@ -179,29 +179,29 @@ class Pool:
             yield result
 
     def forget(self, tickets: Sequence[Ticket]) -> None:
-        """Nobody will ask for these any more."""
+        """Give up these tickets: no caller will ask for their results."""
         with self.changed:
             for ticket in tickets:
                 ticket.done, ticket.result, ticket.forgotten = True, None, True
 
     def facts(self) -> Mapping[str, Any]:
-        """How the workers are doing since the pool was made: all of them, and by their numbers those that live.
+        """Say how the workers are doing since the pool was made: all of them, and by their numbers those that live.
 
-        No two have had the same number. `under_way` are the seconds spent on a piece that is not done yet, and `age`
+        No two have had the same number. `under_way` are the seconds spent on an item that is not done yet, and `age`
         those since a worker was ready.
         """
         with self.changed:
             now = time.monotonic()
             by_worker = {
-                hand.number: {
-                    "host": hand.place, "pieces": hand.pieces, "seconds": hand.seconds,
-                    "under_way": now - hand.begun if hand.holds else 0.0, "age": now - hand.since,
+                worker.number: {
+                    "host": worker.place, "pieces": worker.items, "seconds": worker.seconds,
+                    "under_way": now - worker.begun if worker.holds else 0.0, "age": now - worker.since,
                 }
-                for hand in self.hands if hand.ready
+                for worker in self.workers if worker.ready
             }  # fmt: skip
             return {
                 "wanted": self.wanted, "alive": len(by_worker), "deaths": self.deaths, "twice": self.twice,
-                "pieces": self.pieces, "by_worker": by_worker,
+                "pieces": self.items, "by_worker": by_worker,
             }  # fmt: skip
 
     def _speak(self) -> None:
@@ -237,17 +237,17 @@ class Pool:
 
     def _look_after_workers(self) -> None:
         now = time.monotonic()
-        if self.alone_since and any(hand.ready for hand in self.hands):
+        if self.alone_since and any(worker.ready for worker in self.workers):
             self.alone_since = 0.0
         elif self.alone_since and now - self.alone_since > _SECONDS_TO_WAIT_FOR_WORKERS:
             self.alone_since = now
             self._warnings.append("no worker has begun yet: the cluster may have no room for any (ray status tells)")
-        for hand in self.hands:
+        for worker in self.workers:
             patience = max(HANGING_SECONDS, HANGING * self._slow_seconds())
-            if hand.holds and hand.holds[0].done and now - hand.begun > patience:
-                self._warnings.append(f"{hand.name} hangs")
-                hand.begun = now  # it is dead when Ray says so
-                self.ray.kill(hand.actor)
+            if worker.holds and worker.holds[0].done and now - worker.begun > patience:
+                self._warnings.append(f"{worker.name} hangs")
+                worker.begun = now  # it is dead when Ray says so
+                self.ray.kill(worker.actor)
 
     def _slow_seconds(self) -> float:
         return max(_FEWEST_SECONDS, SLOW * (statistics.median(self.times) if self.times else float("inf")))
@@ -257,91 +257,91 @@ class Pool:
         alone = {"JAX_PLATFORMS": "cpu", "NPROC": "1", "PJRT_NPROC": "1"}
         environment = {} if self.gpus else alone
         options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.gpus, "runtime_env": {"env_vars": environment}}
-        hand = Hand(next(self._numbers), self._kind.options(**options).remote())
-        self.hands.append(hand)
-        self.calls[hand.actor.hello.remote(os.getcwd(), self.files)] = hand, None
+        worker = WorkerHandle(next(self._numbers), self._kind.options(**options).remote())
+        self.workers.append(worker)
+        self.calls[worker.actor.hello.remote(os.getcwd(), self.files)] = worker, None
 
     def _hand_out(self) -> None:
         while time.monotonic() >= self.full_until:
-            able = [hand for hand in self.hands if hand.ready and len(hand.holds) < 2]
+            able = [worker for worker in self.workers if worker.ready and len(worker.holds) < 2]
             if not able:
                 return
-            hand = min(able, key=lambda hand: len(hand.holds))
-            ticket = self._next(hand)
+            worker = min(able, key=lambda worker: len(worker.holds))
+            ticket = self._next(worker)
             if ticket is None:
                 return
             ticket.on += 1
             ticket.begun = time.monotonic()
-            if not hand.holds:
-                hand.begun = ticket.begun
-            hand.holds.append(ticket)
-            self.calls[hand.actor.do.remote(ticket.function, ticket.shared, ticket.piece)] = hand, ticket
+            if not worker.holds:
+                worker.begun = ticket.begun
+            worker.holds.append(ticket)
+            self.calls[worker.actor.do.remote(ticket.function, ticket.shared, ticket.item)] = worker, ticket
 
-    def _next(self, hand: Hand) -> Ticket | None:
-        """What a worker should have: the next piece, or one that another takes long for.
+    def _next(self, worker: WorkerHandle) -> Ticket | None:
+        """Choose the ticket that a worker should have: the next, or one that another takes long for.
 
-        Where pieces are short, a worker that is busy has its next one already, and need not wait for it.
+        Where items are short, a worker that is busy has its next one already, and need not wait for it.
         """
         while self.waiting and self.waiting[0].done:
             self.waiting.popleft()
         usual = statistics.median(self.times) if self.times else float("inf")
         if self.waiting:
-            early = hand.holds and (self.waiting[0].alone or usual > _SHORT_SECONDS)
+            early = worker.holds and (self.waiting[0].alone or usual > _SHORT_SECONDS)
             return None if early else self.waiting.popleft()
-        if hand.holds:
+        if worker.holds:
             return None
         late = time.monotonic() - self._slow_seconds()
         held = (ticket for _, ticket in self.calls.values() if ticket is not None)
         return next((t for t in held if t.begun < late and t.on == 1 and not t.done and not t.alone), None)
 
     def _take(self, reference: Any) -> None:
-        """A greeting or a result has come, or what happened instead of it."""
-        hand, ticket = self.calls.pop(reference)
+        """Take in a greeting or a result, or the error that came instead of it."""
+        worker, ticket = self.calls.pop(reference)
         errors = self.ray.exceptions
         try:
             found = self.ray.get(reference)
         except (errors.RayActorError, errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
-            self._bury(hand, error)
+            self._bury(worker, error)
         except (errors.ObjectLostError, errors.ObjectStoreFullError, errors.OutOfDiskError):
-            self._give_back(hand, ticket)
-            what = f"{hand.name}: the cluster's store is full, or lost what it held"
+            self._give_back(worker, ticket)
+            what = f"{worker.name}: the cluster's store is full, or lost what it held"
             if time.monotonic() > self.full_until:
                 self._warnings.append(what)
             self.full_until = time.monotonic() + _SECONDS_TO_MAKE_ROOM
             self._again(ticket, what)
         except errors.RayTaskError as error:
-            self._give_back(hand, ticket)
-            self._complain(hand, ticket, error)
+            self._give_back(worker, ticket)
+            self._complain(worker, ticket, error)
         else:
-            self._give_back(hand, ticket)
-            self._use(hand, ticket, found)
+            self._give_back(worker, ticket)
+            self._use(worker, ticket, found)
 
     @staticmethod
-    def _give_back(hand: Hand, ticket: Ticket | None) -> None:
-        """A worker has nothing to do with a piece any more."""
+    def _give_back(worker: WorkerHandle, ticket: Ticket | None) -> None:
+        """Take a ticket away from a worker."""
         if ticket is not None:
             ticket.on -= 1
-            hand.holds.remove(ticket)
-            hand.begun = time.monotonic()
+            worker.holds.remove(ticket)
+            worker.begun = time.monotonic()
 
-    def _complain(self, hand: Hand, ticket: Ticket | None, error: Any) -> None:
-        """The work itself raised an exception. Where it was for want of memory, another may have more."""
+    def _complain(self, worker: WorkerHandle, ticket: Ticket | None, error: Any) -> None:
+        """Raise the exception of an item. Where it was for want of memory, another may have more."""
         cause = error.cause
         if isinstance(cause, MemoryError) or "RESOURCE_EXHAUSTED" in str(cause):
-            what = f"{hand.name} ran out of memory"
+            what = f"{worker.name} ran out of memory"
             self._warnings.append(what)
             return self._again(ticket, what, MOST_TRIES)
         if isinstance(cause, BadInput | RunStopped):
-            raise type(cause)(f"{hand.name}: {cause}") from None
+            raise type(cause)(f"{worker.name}: {cause}") from None
         raise error.as_instanceof_cause() from None
 
-    def _use(self, hand: Hand, ticket: Ticket | None, found: Any) -> None:
+    def _use(self, worker: WorkerHandle, ticket: Ticket | None, found: Any) -> None:
         if ticket is None:
-            return self._greet(hand, found)
+            return self._greet(worker, found)
         result, seconds = found
-        self.pieces += 1
-        hand.pieces += 1
-        hand.seconds += seconds
+        self.items += 1
+        worker.items += 1
+        worker.seconds += seconds
         self.times.append(seconds)
         if ticket.done:
             self.twice += not ticket.forgotten
@@ -349,38 +349,40 @@ class Pool:
             ticket.done, ticket.result = True, result
         return None
 
-    def _greet(self, hand: Hand, hello: Mapping[str, Any]) -> None:
-        hand.ready, hand.place, hand.pid = True, hello["host"], hello["pid"]
-        hand.since = time.monotonic()
+    def _greet(self, worker: WorkerHandle, hello: Mapping[str, Any]) -> None:
+        worker.ready, worker.place, worker.pid = True, hello["host"], hello["pid"]
+        worker.since = time.monotonic()
         self.failed_starts = 0
         for name, version in versions().items():
             if hello[name] != version:
-                raise BadInput(f"{hand.name} has {name} {hello[name]}, but here it is {version}: they must be the same")
+                raise BadInput(
+                    f"{worker.name} has {name} {hello[name]}, but here it is {version}: they must be the same"
+                )
         if hello["other_files"]:
-            raise BadInput(f"{hand.name} has another {hello['other_files'][0]}: it must be the same on all machines")
+            raise BadInput(f"{worker.name} has another {hello['other_files'][0]}: it must be the same on all machines")
         if self.gpus and hello["device"] == "cpu":
-            raise BadInput(f"{hand.name} was given a GPU, but JAX finds none there")
+            raise BadInput(f"{worker.name} was given a GPU, but JAX finds none there")
 
-    def _bury(self, hand: Hand, error: BaseException) -> None:
-        """A worker is dead. Another takes its place, and what it had goes to the next who is free."""
+    def _bury(self, worker: WorkerHandle, error: BaseException) -> None:
+        """Replace a worker that is dead, and give its items to the next that is free."""
         memory = " for want of memory" if isinstance(error, self.ray.exceptions.OutOfMemoryError) else ""
-        what = f"{hand.name} died{memory}: another takes its place"
-        self.hands.remove(hand)
-        self.calls = {reference: call for reference, call in self.calls.items() if call[0] is not hand}
-        self.deaths += hand.ready
-        self.failed_starts += not hand.ready
+        what = f"{worker.name} died{memory}: another takes its place"
+        self.workers.remove(worker)
+        self.calls = {reference: call for reference, call in self.calls.items() if call[0] is not worker}
+        self.deaths += worker.ready
+        self.failed_starts += not worker.ready
         if self.failed_starts > _MOST_FAILED_STARTS * self.wanted:
             raise RunStopped(f"workers die as they begin: {' '.join(str(error).split())[:300]}")
         self._warnings.append(what)
         self._hire()
-        for ticket in reversed(hand.holds.copy()):
-            working = ticket is hand.holds[0]
-            self._give_back(hand, ticket)
+        for ticket in reversed(worker.holds.copy()):
+            working = ticket is worker.holds[0]
+            self._give_back(worker, ticket)
             # Only what it was at work on can have been its death.
             self._again(ticket, what if working else None, MOST_TRIES)
 
     def _again(self, ticket: Ticket | None, why: str | None, most: int = 25 * MOST_TRIES) -> None:
-        """A piece has no result: unless somebody else has it too, it is the next to be done."""
+        """Put an item without a result back into the queue, unless another worker has it too."""
         if ticket is None or ticket.done or ticket.on:
             return
         ticket.tries += why is not None

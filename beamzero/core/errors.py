@@ -1,4 +1,4 @@
-"""What went wrong, said in one line to the person who can mend it."""
+"""Errors, said in one line to the person who can mend it."""
 
 
 class BadInput(ValueError):

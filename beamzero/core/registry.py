@@ -1,4 +1,4 @@
-"""What can be named and added from outside: built-in things, those of installed packages, and those of a user's file.
+"""Registries of things by name: built-in ones, those of installed packages, and those of a user's file.
 
 A registry knows names. What a name stands for is imported when somebody asks for it, so that a low layer of the package
 can look up what a higher one defines, and a plug-in that is not used is never imported.
@@ -106,7 +106,7 @@ class Registry(Mapping[str, Any]):
 
     @functools.cached_property
     def built_in(self) -> dict[str, str]:
-        """What comes with the package: names, and where each is defined."""
+        """The names that come with the package, and where each is defined."""
         return load_object(f"{self._built_in}:BUILT_IN")
 
     @functools.cached_property

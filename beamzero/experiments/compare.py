@@ -27,6 +27,7 @@ from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import known_elo
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase
 from beamzero.experiments.workers import DoJobs, Job
 from beamzero.games import Game
 from beamzero.nets import Net, count_parameters, make_net
@@ -42,8 +43,8 @@ from beamzero.storage.run import only_one
 from beamzero.storage.seal import seal, unseal
 from beamzero.training.algorithm import ALGORITHMS, Algorithm
 from beamzero.training.config import Recipe, check_game, make_settings
-from beamzero.training.order import make_opponents
-from beamzero.training.report import Phase, Report
+from beamzero.training.report import Report
+from beamzero.training.request import make_opponents
 
 BUDGETS = ("evaluations", "seconds")
 
@@ -57,12 +58,12 @@ _RANGES: dict[str, tuple[float, float]] = {
 }
 _EVEN = ("rate_games", "battle_games")
 _AFTERWARDS = ("battle_games", "play_evaluations")
-"""What may be changed when a comparison goes on: no training depends on it."""
+"""Terms that may be changed when a comparison goes on: no training depends on it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What is compared, and how."""
+    """The terms of a comparison: recipes, budget, measurements."""
 
     game: Game
     recipes: tuple[Recipe, ...]
@@ -97,7 +98,7 @@ class Comparison:
     def algorithm(self, recipe: Recipe) -> Algorithm:
         """The algorithm of a recipe; rated by one look against the opponents that all have in common, and no gate.
 
-        A gate's games would be evaluations that nobody counts.
+        A gate's games would be evaluations that are not counted.
         """
         kind = ALGORITHMS[recipe.algorithm]
         return kind(self.game, make_settings(recipe, {"rate_against": self.rate_against, **kind.compared}))
@@ -136,24 +137,24 @@ class Point(NamedTuple):
 
     @property
     def bound(self) -> str:
-        """What its strength is: "" an Elo, ">" a lower bound, since it lost no game, "<" an upper one."""
+        """The kind of its strength: "" an Elo, ">" a lower bound, since it lost no game, "<" an upper one."""
         return "" if self.elo is not None else ">" if self.low is not None else "<"
 
 
-class Finished(NamedTuple):
-    """What came of a comparison."""
+class Compared(NamedTuple):
+    """The result of a comparison."""
 
     points: dict[str, list[list[Point]]]
     """By recipe, then by seed."""
     parameters: dict[str, int]
-    """What all nets of a recipe learn together."""
+    """The number of weights of all nets of a recipe."""
     battles: list[Battle]
     """Of each two recipes, agents of the same seed: all with one look, then all with a search."""
 
 
 def compare(
-    comparison: Comparison, folder: Path, report: Phase, do: DoJobs | None = None, play: Play = play_games
-) -> Finished:
+    comparison: Comparison, folder: Path, report: OnPhase, do: DoJobs | None = None, play: Play = play_games
+) -> Compared:
     """Train and measure, as far as that is not done yet; the files in `folder` say what came of it.
 
     `do` is who trains, if it is not this process, one after another; and `play` who plays the battles in the end.
@@ -177,7 +178,7 @@ def compare(
             do([_job(comparison, folder, recipe, seed) for seed, recipe in trainings], report)
         for seed, recipe in trainings:
             points[recipe.name].append(trainer.points(recipe, algorithms[recipe.name], seed))
-        finished = Finished(
+        finished = Compared(
             points,
             {name: _parameters(algorithm) for name, algorithm in algorithms.items()},
             _battles(comparison, folder, report, play),
@@ -201,7 +202,7 @@ def train_one(comparison: Comparison, folder: Path, recipe: Recipe, seed: int, w
 class _Trainer:
     """Trains one agent after the other and rates it on the way."""
 
-    def __init__(self, comparison: Comparison, folder: Path, opponents: Sequence[Player], report: Phase) -> None:
+    def __init__(self, comparison: Comparison, folder: Path, opponents: Sequence[Player], report: OnPhase) -> None:
         self.comparison, self.folder, self.opponents, self.report = comparison, folder, opponents, report
         self._anchors: dict[str, float] | None = None
         self._compiled: set[str] = set()
@@ -226,23 +227,23 @@ class _Trainer:
         state = jax.jit(algorithm.init)(init_key)
         spent = {"evaluations": 0.0, "seconds": 0.0, "games": 0.0}
 
-        def told(name: str, done: int, total: int) -> None:
+        def on_progress(name: str, done: int, total: int) -> None:
             self.report(f"{recipe.name}, seed {seed}, {100 * spent[budget] / amount:.0f}%: {name}", done, total)
 
         if recipe.name not in self._compiled:
-            algorithm.iterate(state, 0, key, told)  # to compile everything, at nobody's cost
+            algorithm.iterate(state, 0, key, on_progress)  # to compile everything, at no cost
             self._compiled.add(recipe.name)
         points: list[Point] = []
         iteration = 0
         while spent[budget] < amount:
-            state, record = algorithm.iterate(state, iteration, key, told, spent[budget] / amount)
+            state, record = algorithm.iterate(state, iteration, key, on_progress, spent[budget] / amount)
             iteration += 1
             spent["evaluations"] += record["evaluations"] + record.get("looks", 0)
             spent["seconds"] += sum(record["seconds"].values())
             spent["games"] += record["games"]
             passed = min(marks, int(marks * spent[budget] / amount))
             if passed > len(points):
-                elo, low, high, scores = self._rate(algorithm.player(state), seed + iteration, told)
+                elo, low, high, scores = self._rate(algorithm.player(state), seed + iteration, on_progress)
                 so_far = int(spent["games"]), int(spent["evaluations"]), spent["seconds"]
                 point = Point(recipe.name, seed, iteration, *so_far, elo, low, high, scores)
                 # One iteration may pass several marks: the agent is the same at all of them.
@@ -255,15 +256,17 @@ class _Trainer:
         Trained.from_tree(self.comparison.game, state.as_tree(), info, str(path)).save(path)
         return points
 
-    def _rate(self, player: Player, seed: int, told: Phase) -> tuple[float | None, float | None, float | None, dict]:
+    def _rate(
+        self, player: Player, seed: int, on_progress: OnPhase
+    ) -> tuple[float | None, float | None, float | None, dict]:
         game = self.comparison.game
         if self._anchors is None:
             self._anchors = measure_anchors(
-                game, self.opponents, 400, 0, lambda _, done, total: told("measuring opponents", done, total)
+                game, self.opponents, 400, 0, lambda _, done, total: on_progress("measuring opponents", done, total)
             )
         rating, battles = rate_against_anchors(
             game, player, self.opponents, self._anchors, self.comparison.rate_games, seed,
-            lambda _, done, total: told("rating", done, total),
+            lambda _, done, total: on_progress("rating", done, total),
         )  # fmt: skip
         return rating.elo, rating.low, rating.high, {name: played.score for name, played in battles.items()}
 
@@ -297,7 +300,7 @@ def _parameters(algorithm: Algorithm) -> int:
     return sum(count_parameters(net.shapes()) for net in nets)
 
 
-def _battles(comparison: Comparison, folder: Path, report: Phase, play: Play) -> list[Battle]:
+def _battles(comparison: Comparison, folder: Path, report: OnPhase, play: Play) -> list[Battle]:
     """Every two recipes, the agents of the same seed: with one look, and with a search."""
     recipes = comparison.recipes
     pairs = [(one, other) for number, one in enumerate(recipes) for other in recipes[number + 1 :]]
@@ -333,7 +336,7 @@ def _agent_text(comparison: Comparison, folder: Path, recipe: Recipe, seed: int,
     return agent_text(recipe.algorithm, str(_agent_path(folder, recipe, seed)), options)
 
 
-def _write_csv(path: Path, finished: Finished) -> None:
+def _write_csv(path: Path, finished: Compared) -> None:
     points = [point for runs in finished.points.values() for run in runs for point in run]
     columns = Point._fields[:-1]
     text = io.StringIO()

@@ -29,8 +29,8 @@ from beamzero.storage.run import FILE, Run
 from beamzero.storage.seal import seal, unseal
 from beamzero.training.config import find_recipe
 from beamzero.training.loop import train
-from beamzero.training.order import Order, make_opponents
 from beamzero.training.report import Report
+from beamzero.training.request import RunRequest, make_opponents
 from beamzero.training.settings import RunSettings
 
 Ratings = dict[str, list[float | None]]
@@ -42,7 +42,7 @@ ANCHOR_GAMES = 1000
 TRIALS = "trials.json"
 
 
-class Point(NamedTuple):
+class PieceRating(NamedTuple):
     """A rating on the way."""
 
     iteration: int
@@ -58,10 +58,10 @@ class Point(NamedTuple):
 
 
 class PieceResult(NamedTuple):
-    """What came of a piece that is finished."""
+    """The result of a piece that is finished."""
 
     piece: Piece
-    points: list[Point]
+    points: list[PieceRating]
     mean_turns: float
     """Of all games of the training."""
     seconds: float
@@ -125,7 +125,7 @@ def rate_opponents(task: Task, watch: Report) -> Ratings:
 
 
 def anchor_elos(ratings: Ratings) -> dict[str, float]:
-    """What the opponents count as: their Elo or the bound that is known, as in `measure_anchors`."""
+    """Give the ratings that opponents count as: their Elo or the bound that is known, as in `measure_anchors`."""
     known = {name: known_elo(*rating) for name, rating in ratings.items()}
     return {name: elo for name, elo in known.items() if not math.isnan(elo)}
 
@@ -137,7 +137,7 @@ def _train(task: Task, ratings: Ratings, watch: Report) -> bool:
         return False
     recipe = find_recipe(task.piece.recipe)
     begun = (task.run_folder / FILE).exists()
-    order = Order(
+    request = RunRequest(
         game=recipe.game,
         folder=task.run_folder,
         recipe=None if begun else recipe,
@@ -148,7 +148,7 @@ def _train(task: Task, ratings: Ratings, watch: Report) -> bool:
         anchors=anchor_elos(ratings),
         pictures=False,
     )
-    outcome = train(order, watch)
+    outcome = train(request, watch)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.iterations >= task.settings.iterations
@@ -160,7 +160,7 @@ def _is_trained(task: Task) -> bool:
 
 
 def _result(task: Task, watch: Report) -> PieceResult:
-    """What a run that is finished measured, and its trials, which are held now unless they were."""
+    """Give the measurements of a run that is finished, and its trials, which are held now unless they were."""
     run = Run.open(task.run_folder)
     records = read_metrics(run.folder)
     if not records:
@@ -178,7 +178,7 @@ def _result(task: Task, watch: Report) -> PieceResult:
 
 
 def _hold(trial: Trial, task: Task, watch: Report) -> list[float]:
-    """What an agent reached in a trial, and its interval."""
+    """Hold a trial. Returns the score of the agent, or its errors, and the interval."""
     game, seed = task.game, task.piece.seed
     text = f"{find_recipe(task.piece.recipe).algorithm}:{quote(str(task.run_folder))}"
     agent = make_player(f"{text},{trial.search}" if trial.search else text, game)
@@ -194,13 +194,13 @@ def _hold(trial: Trial, task: Task, watch: Report) -> list[float]:
     return [played.score, *played.interval]
 
 
-def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[Point]:
+def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[PieceRating]:
     """The ratings at the same iterations for all pieces: a run that was cut has others too."""
     last = records[-1]["iteration"]
     for record in records:
         iteration, rating = record["iteration"], record.get("rating")
         if rating and (iteration in (1, last) or iteration % every == 0):
-            yield Point(iteration, rating["elo"], rating["low"], rating["high"], rating.get("scores", {}))
+            yield PieceRating(iteration, rating["elo"], rating["low"], rating["high"], rating.get("scores", {}))
 
 
 def _read(path: Path, is_right: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:

@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase
 from beamzero.experiments.pieces import PieceResult, Ratings, Task, do_piece, now, rate_opponents
 from beamzero.experiments.study import Piece, Study
-from beamzero.experiments.workers import DoJobs, Job, Told, do_jobs, share_device
+from beamzero.experiments.workers import DoJobs, Job, do_jobs, share_device
 from beamzero.games import make_game
 from beamzero.storage.claim import claim_folder
 from beamzero.storage.run import only_one
 from beamzero.training.config import find_recipe, make_settings
-from beamzero.training.order import check_settings
+from beamzero.training.request import check_settings
 from beamzero.training.settings import RunSettings
 
 
-class Finished(NamedTuple):
-    """What came of a study so far."""
+class Reproduced(NamedTuple):
+    """The result of a study so far."""
 
     results: list[PieceResult]
     anchors: dict[str, Ratings]
@@ -35,13 +36,13 @@ class Finished(NamedTuple):
 def reproduce(
     study: Study,
     folder: Path,
-    told: Told,
+    on_progress: OnPhase,
     changes: Mapping[str, Any] | None = None,
     minutes: float | None = None,
     workers: int = 1,
     warn: Callable[[str], None] = warnings.warn,
     do: DoJobs = do_jobs,
-) -> Finished:
+) -> Reproduced:
     """Do what is not done yet, for as many minutes; `changes` are settings that all pieces have otherwise.
 
     With more than one worker so many pieces are trained at once, in processes of their own that share the device; `do`
@@ -65,18 +66,18 @@ def reproduce(
         for task in tasks:
             firsts.setdefault(task.game.spec, task)
         rating = [Job(game, 0, functools.partial(rate_opponents, one)) for game, one in firsts.items()]
-        anchors = dict(zip(firsts, do_jobs(rating, told, warn), strict=True))
+        anchors = dict(zip(firsts, do_jobs(rating, on_progress, warn), strict=True))
         jobs = [
             Job(task.piece.name, task.settings.iterations, functools.partial(do_piece, task, anchors[task.game.spec]))
             for task in tasks
         ]
-        found = do(jobs, told, warn, workers)
+        found = do(jobs, on_progress, warn, workers)
     results = [one for one in found if one is not None]
-    return Finished(results, anchors, complete=len(results) == len(study.pieces))
+    return Reproduced(results, anchors, complete=len(results) == len(study.pieces))
 
 
 def _settings(study: Study, piece: Piece, changes: Mapping[str, Any]) -> RunSettings:
-    """What a piece is trained with; BadInput where that would not be what the study is about."""
+    """Make the settings of a piece; BadInput where that would not be what the study is about."""
     told_apart = {key for one in study.pieces for key in one.changes if one.changes[key] != piece.changes.get(key)}
     if clash := sorted(told_apart & set(changes)):
         raise BadInput(f"{study.name} compares values of {', '.join(clash)}, so that none can be set for all")

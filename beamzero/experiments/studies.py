@@ -83,7 +83,7 @@ STUDIES: dict[str, tuple[Callable[[int], Study], int]] = {
     "probs-together": (combine_probs, 3),
     "alphazero-tuning": (tune_alphazero, 2),
 }
-"""What makes each study, and with how many seeds unless someone says otherwise."""
+"""The function that makes each study, and with how many seeds unless someone says otherwise."""
 
 
 def make_study(name: str, seeds: int | None = None) -> Study:

@@ -1,4 +1,4 @@
-"""What a study is: trainings that can be done one at a time, how they are shown, and what each agent is tried in."""
+"""Studies: trainings that can be done one at a time, how they are shown, and what each agent is tried in."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Trial:
     search: str = ""
     """Options with which the agent plays; it has one look without any."""
     published: float | None = None
-    """What was published of it."""
+    """The number that was published."""
 
     @property
     def title(self) -> str:
@@ -62,7 +62,7 @@ class Trial:
 
     @property
     def measures(self) -> str:
-        """What its number is."""
+        """Its number: "errors" or "score"."""
         return "errors" if self.opponent == SOLVED else "score"
 
 

@@ -1,4 +1,4 @@
-"""What helps: trainings of Connect Four with one setting changed at a time, then with all that helped together."""
+"""Studies of Connect Four with one setting changed at a time, then with all that helped together."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _HELPED: Variants = {
     "Q in V": PROBS["half of Q in V"],
     "temperature 0.3": PROBS["temperature 0.3"],
 }
-"""What did better than nothing changed, alone, by few seeds and chosen after looking. The temperature did so by less
+"""Changes that did better than none, alone, by few seeds and chosen after looking. The temperature did so by less
 than its interval; a small V did too, but is another net.
 """
 

@@ -22,10 +22,8 @@ from typing import Any, NamedTuple, Protocol
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.core.leaving import leave
+from beamzero.core.progress import OnPhase
 from beamzero.training.report import Report
-
-Told = Callable[[str, int, int], None]
-"""Told what is being done, and how many iterations of all jobs are done, of how many."""
 
 _MEMORY = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")
 """The old and the new name of the same; JAX takes no two."""
@@ -35,7 +33,7 @@ class DoJobs(Protocol):
     """A way to do jobs: `do_jobs`, or another with the same results."""
 
     def __call__(
-        self, jobs: Sequence[Job], told: Told, warn: Callable[[str], None] = ..., workers: int = ...
+        self, jobs: Sequence[Job], on_progress: OnPhase, warn: Callable[[str], None] = ..., workers: int = ...
     ) -> list[Any]: ...
 
 
@@ -56,10 +54,13 @@ def share_device(workers: int) -> None:
 
 
 def do_jobs(
-    jobs: Sequence[Job], told: Told, warn: Callable[[str], None] = warnings.warn, workers: int = 1
+    jobs: Sequence[Job], on_progress: OnPhase, warn: Callable[[str], None] = warnings.warn, workers: int = 1
 ) -> list[Any]:
-    """What comes of each job, in order. An exception of one is raised once the others have stopped, as after Ctrl-C."""
-    board = _Board(jobs, told, warn)
+    """Do jobs. Returns their results, in order.
+
+    An exception of one is raised once the others have stopped, as after Ctrl-C.
+    """
+    board = _Board(jobs, on_progress, warn)
     if workers > 1 and len(jobs) > 1:
         return _do_in_processes(jobs, min(workers, len(jobs)), board)
     found = []
@@ -72,8 +73,8 @@ def do_jobs(
 class _Board:
     """Puts together what is heard of all jobs."""
 
-    def __init__(self, jobs: Sequence[Job], told: Told, warn: Callable[[str], None]) -> None:
-        self.jobs, self.told, self.warn = jobs, told, warn
+    def __init__(self, jobs: Sequence[Job], on_progress: OnPhase, warn: Callable[[str], None]) -> None:
+        self.jobs, self.on_progress, self.warn = jobs, on_progress, warn
         self.done = [0] * len(jobs)
 
     def hear(self, number: int, kind: str, text: str, done: int) -> None:
@@ -81,7 +82,7 @@ class _Board:
         if kind == "message":
             return self.warn(f"{name}: {text}")
         self.done[number] = done
-        return self.told(f"{name}: {text}", sum(self.done), sum(job.iterations for job in self.jobs))
+        return self.on_progress(f"{name}: {text}", sum(self.done), sum(job.iterations for job in self.jobs))
 
     def close(self, number: int, result: Any) -> None:
         """A job has ended; None is the result of one that must go on another time."""
@@ -192,7 +193,7 @@ def _sparing_children() -> Iterator[None]:
 
 
 def _serve(pipe: connection.Connection, stop: Any, parent: int) -> None:
-    """What a worker does. Ctrl-C of a terminal is for the parent, which passes it on; without a parent it ends."""
+    """Do jobs until the pipe ends. Ctrl-C is for the parent, which passes it on; without a parent it ends."""
     if hasattr(os, "setpgrp"):
         os.setpgrp()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -214,7 +215,7 @@ def _serve(pipe: connection.Connection, stop: Any, parent: int) -> None:
 
 
 def _do(job: Job, watch: Report, stop: Any) -> tuple[int, Any]:
-    """What came of a job, as the parent is told."""
+    """Do a job. Returns the message to the parent."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if stop.is_set():

@@ -9,18 +9,14 @@ CFR+ (Tammelin, 2014) never lets a regret fall below 0, lets the sides learn in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnProgress
 from beamzero.solvers.deal_tree import DealTree
 
-Progress = Callable[[int, int], None]
-"""Told how many iterations are done, and of how many."""
 
-
-def solve(tree: DealTree, iterations: int, progress: Progress | None = None) -> np.ndarray:
+def solve(tree: DealTree, iterations: int, progress: OnProgress | None = None) -> np.ndarray:
     """float [I, A]: the average strategy after so many iterations."""
     if iterations < 1:
         raise BadInput(f"iterations is {iterations}, but must be 1 or more")

@@ -1,4 +1,4 @@
-"""What a training run asks of its algorithm. The algorithms themselves are in `beamzero.algorithms`, or elsewhere."""
+"""The protocol of an algorithm. The algorithms themselves are in `beamzero.algorithms`, or elsewhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Protocol
 from jax import Array
 
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase
 from beamzero.core.registry import ALGORITHMS, check_fields, check_frozen, missing_members
 from beamzero.games import Game
 from beamzero.nets import Weights
 from beamzero.players import AGENTS, Player
 from beamzero.players.agent_kind import AgentKind
 from beamzero.search.memory import Needs
-from beamzero.training.crew import CORES, Crew
-from beamzero.training.report import Phase
+from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.settings import RunSettings
 
 __all__ = ["ALGORITHMS", "Algorithm", "TrainingState", "check_algorithm"]
@@ -26,7 +26,7 @@ class TrainingState(Protocol):
     """All that an iteration hands to the next: a pytree."""
 
     def as_tree(self) -> dict[str, Any]:
-        """As plain dicts, which is how it lies on disk."""
+        """Give the state as plain dicts, as it is saved."""
 
 
 class Algorithm(Protocol):
@@ -37,13 +37,13 @@ class Algorithm(Protocol):
     """
 
     title: ClassVar[str]
-    """What people call it."""
+    """Its name for people."""
     settings_type: ClassVar[type[RunSettings]]
     """The dataclass of its settings."""
     agent: ClassVar[AgentKind]
     """How what it trains is kept, and how it plays."""
-    pieces: ClassVar[bool]
-    """Whether a crew has anything to do in its iterations."""
+    uses_executor: ClassVar[bool]
+    """Whether an executor has anything to do in its iterations."""
     sizes: ClassVar[tuple[str, ...]]
     """The settings, beside the nets, that say how large its state is: a run starts only from one that agrees."""
     compared: ClassVar[Mapping[str, Any]]
@@ -58,16 +58,16 @@ class Algorithm(Protocol):
     def settings(self) -> RunSettings: ...
 
     def init(self, key: Array) -> Any:
-        """The state before the first iteration, with random weights."""
+        """Make the state before the first iteration, with random weights."""
 
     def from_tree(self, tree: dict[str, Any]) -> Any:
-        """The state that was saved as `tree`: ``from_tree(state.as_tree())`` is `state`, bit for bit."""
+        """Make the state that was saved as `tree`: ``from_tree(state.as_tree())`` is `state`, bit for bit."""
 
     def from_agent(self, fresh: Any, weights: Mapping[str, Weights]) -> Any:
-        """The state `fresh` (or its shapes) with the weights of an agent, by the names of its nets, in their place."""
+        """Put the weights of an agent, by the names of its nets, into the state `fresh`, or its shapes."""
 
     def player(self, state: Any) -> Player:
-        """The agent of a state, as it is rated."""
+        """Make the agent of a state, as it is rated."""
 
     @property
     def rated_by(self) -> str:
@@ -84,18 +84,19 @@ class Algorithm(Protocol):
         state: Any,
         iteration: int,
         key: Array,
-        report: Phase,
+        report: OnPhase,
         share: float | None = None,
-        crew: Crew = CORES,
+        executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[Any, dict[str, Any]]:
-        """The state after one iteration, and what was measured in it.
+        """Do one iteration. Returns the next state, and what was measured in it.
 
         That is how many `games` were played, how many `evaluations` of positions by nets that took, the `seconds` of
         each phase as a dict, and what else is worth a curve; losses under names that end in ``_loss``.
 
         `share` is how much of the run is done, from 0 to 1, which schedules follow; by default that of the iterations.
-        The `crew` does what can be cut into pieces. Both results depend on nothing but the state before, the number of
-        the iteration and the run's key. The state before stays whole, since a run that is interrupted saves it.
+        The `executor` does what can be cut into work items. Both results depend on nothing but the state before, the
+        number of the iteration and the run's key. The state before stays whole, since a run that is interrupted saves
+        it.
         """
 
 

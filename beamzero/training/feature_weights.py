@@ -28,7 +28,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -41,8 +41,11 @@ from beamzero.arena.intervals import score_interval
 from beamzero.core.cores import side_by_side, to_host
 from beamzero.core.errors import BadInput
 from beamzero.core.packing import take_rows
+from beamzero.core.progress import OnPhase
+from beamzero.core.spec import parse
 from beamzero.games import Game, State
 from beamzero.players import SearchPlayer, make_player
+from beamzero.players.classic import make_alphabeta
 from beamzero.players.player import Player
 from beamzero.search.alphabeta import AlphaBeta
 from beamzero.search.evaluator import Evaluator, side_sign
@@ -50,7 +53,7 @@ from beamzero.search.features import feature_evaluator
 from beamzero.search.memory import check_memory
 from beamzero.search.simple import random_moves
 
-MOST_PLIES = 400
+_MOST_PLIES = 400
 """A game that is longer counts as a draw here."""
 
 STEPS = (0.5, 1.0)
@@ -67,9 +70,6 @@ _SETTLED_AT_ONCE = 32
 
 _MIDDLE = 0.5
 """The middle of a game, as a share of the mean length."""
-
-Report = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +101,7 @@ def check_plan(game: Game, plan: Plan) -> None:
     """Raise BadInput where the positions or the trial battles would take more memory than is free."""
     # Of each position its features and, to fit them, four times twice as many numbers of eight bytes. How long games
     # will be is not known: a third of the longest.
-    plies = min(game.max_plies, MOST_PLIES) // 3
+    plies = min(game.max_plies, _MOST_PLIES) // 3
     row = 4 * len(game.feature_names) + 20 + 4 * 2 * 8 * len(game.feature_names)
     check_memory({f"fewer games (now {plan.games})": plan.games * plies * row}, on_host=True)
     player = make_player(f"alphabeta:depth={plan.depth}", game)
@@ -120,7 +120,7 @@ class Positions(NamedTuple):
         return Positions(*(x[wanted] for x in self))
 
 
-class Trial(NamedTuple):
+class StepTrial(NamedTuple):
     """How weights on the way to those of a regression did against the weights before."""
 
     regression: str
@@ -129,12 +129,12 @@ class Trial(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What came of one round."""
+    """The result of one round."""
 
     noise: float
     positions: int
     regressions: dict[str, np.ndarray]  # float64 [F] by name: the weights in points, as far apart as those before
-    trials: list[Trial]
+    trials: list[StepTrial]
     again: float
     """How the best of the trials did in other games. It is taken if the 95% interval is above 0.5."""
     taken: bool
@@ -146,9 +146,9 @@ class Learned(NamedTuple):
 
     points: np.ndarray  # float64 [F]
     point: float
-    """What a point adds to the logarithm of the odds."""
+    """The logarithm of the odds that a point adds."""
     tempo: float
-    """What the right to move adds to it."""
+    """The logarithm of the odds that the right to move adds."""
     rounds: list[Round]
     played: Positions
     """Of games with these weights, no random moves after the opening. Only `point` and `tempo` are fitted to them."""
@@ -159,7 +159,7 @@ class Learned(NamedTuple):
         return any(one.taken for one in self.rounds)
 
 
-def learn_weights(game: Game, plan: Plan, seed: int, report: Report) -> Learned:
+def learn_weights(game: Game, plan: Plan, seed: int, report: OnPhase) -> Learned:
     """Play, fit and try, round after round; then measure what a point is worth."""
     if not game.feature_names:
         raise BadInput(f"{game.name} has no features, so there are no weights to be learned")
@@ -171,25 +171,25 @@ def learn_weights(game: Game, plan: Plan, seed: int, report: Report) -> Learned:
         points = rounds[-1].points
     key = jax.random.fold_in(jax.random.key(seed), plan.rounds)
     player = _player(game, plan.depth, points)
-    positions = self_play(game, player, plan, 0.0, key, functools.partial(report, "what a point is worth"))
+    positions = play_positions(game, player, plan, 0.0, key, functools.partial(report, "what a point is worth"))
     point, tempo = _fit_point(points, positions)
     # From few games it may seem that points do harm; then the scale made by hand is the better guess.
     return Learned(points, point if point > 0 else game.point, tempo, rounds, positions)
 
 
-def _round(game: Game, plan: Plan, points: np.ndarray, number: int, seed: int, report: Report) -> Round:
+def _round(game: Game, plan: Plan, points: np.ndarray, number: int, seed: int, report: OnPhase) -> Round:
     key, noise = jax.random.fold_in(jax.random.key(seed), number), plan.noise / _LESS_NOISE**number
     settle = Settle(game, feature_evaluator(game, points * game.point))
     player = _player(game, plan.depth, points)
-    positions = self_play(game, player, plan, noise, key, functools.partial(report, "self-play"), settle)
+    positions = play_positions(game, player, plan, noise, key, functools.partial(report, "self-play"), settle)
     fits = {"middle": fit_weights(positions)[0], "whole": regress(positions.features, positions.result)[0]}
     fits = {name: _as_spread(weights, points, positions.features) for name, weights in fits.items()}
     there = [(name, step, points + step * (fits[name] - points)) for name in fits for step in STEPS]
-    trials: list[Trial] = []
+    trials: list[StepTrial] = []
     for name, step, weights in there:
         report("trials", len(trials), len(there) + 2)
         scores = _trial(game, plan, weights, points, _trial_seed(seed, number, 0))
-        trials.append(Trial(name, step, float(np.mean(scores))))
+        trials.append(StepTrial(name, step, float(np.mean(scores))))
     # The best of several battles was lucky too, so other games decide.
     best = max(range(len(there)), key=lambda one: trials[one].score)
     parts = []
@@ -208,10 +208,11 @@ def _trial_seed(seed: int, number: int, part: int) -> int:
 
 
 def _player(game: Game, depth: int, points: np.ndarray) -> SearchPlayer:
-    """An alpha-beta with these weights. All of one depth compile once."""
-    player = make_player(f"alphabeta:depth={depth}", game)
-    assert isinstance(player, SearchPlayer)
-    return dataclasses.replace(player, evaluator=feature_evaluator(game, points * game.point))
+    """Make an alpha-beta with these weights. All of one depth compile once."""
+    name = f"alphabeta:depth={depth}"
+    return dataclasses.replace(
+        make_alphabeta(name, parse(name), game), evaluator=feature_evaluator(game, points * game.point)
+    )
 
 
 def _as_spread(weights: np.ndarray, like: np.ndarray, features: np.ndarray) -> np.ndarray:
@@ -236,7 +237,7 @@ def _trial(game: Game, plan: Plan, new: np.ndarray, old: np.ndarray, seed: int) 
 
 
 class _Look(NamedTuple):
-    """What is seen of B games before a move."""
+    """Features and marks of B games before a move."""
 
     features: Array  # float32 [B, F]
     sign: Array  # float32 [B] +1 where side 0 is to move
@@ -244,7 +245,7 @@ class _Look(NamedTuple):
     counts: Array  # bool [B] whether the position is one to learn from: the opening is over, the game is not
 
 
-def self_play(
+def play_positions(
     game: Game,
     player: Player,
     plan: Plan,
@@ -284,13 +285,13 @@ class _Table:
     settle: Settle | None
 
     def play(self, random_plies: int, key: Array, report: Callable[[int], None]) -> tuple[_Look, np.ndarray]:
-        """What was seen of the games, [T, B, ...], and their scores [B]."""
+        """Play the games. Returns the looks at them, [T, B, ...], and their scores [B]."""
         game, size = self.game, self.size
         start_key, opening_key, key = jax.random.split(key, 3)
         states = _begin(game, size, start_key)
         openings = jax.random.randint(opening_key, (size,), 0, min(random_plies, game.max_plies // 3) + 1)
         looks = []
-        for ply in range(min(game.max_plies, MOST_PLIES)):
+        for ply in range(min(game.max_plies, _MOST_PLIES)):
             look = _look(game, states, openings, jnp.int32(ply))
             finished = size - int(np.sum(look.running))
             report(finished)
@@ -330,9 +331,8 @@ class Settle:
 @functools.partial(jax.jit, static_argnums=0)
 def _settled(game: Game, evaluator: Evaluator, states: State) -> tuple[Array, Array]:
     """float32 [B, F], bool [B]: the features where the best lines end, and whether the games go on there."""
-    player = make_player("alphabeta:depth=1,hash=0", game)
-    assert isinstance(player, SearchPlayer) and isinstance(player.search, AlphaBeta)
-    search = player.search
+    name = "alphabeta:depth=1,hash=0"
+    search = cast(AlphaBeta, make_alphabeta(name, parse(name), game).search)  # whose lines are asked for below
 
     def follow(state: State, action: Array) -> tuple[State, None]:
         after = game.step(state, jnp.maximum(action, 0))
@@ -399,7 +399,7 @@ def fit_weights(positions: Positions) -> tuple[np.ndarray, float]:
 
 
 def _fit_point(points: np.ndarray, positions: Positions) -> tuple[float, float]:
-    """What a point and the right to move add to the logarithm of the odds, where weights [F] are given in points."""
+    """Fit how much a point and the right to move add to the logarithm of the odds; weights [F] are in points."""
     (point,), tempo = fit_weights(positions._replace(features=positions.features @ points[:, None]))
     return float(point), tempo
 

@@ -40,7 +40,7 @@ def learner_bytes(net: Net) -> int:
 
 
 class Aside(NamedTuple):
-    """What a loss gives beside its number."""
+    """Results of a loss beside its number."""
 
     moved: Weights  # the running statistics after these rows, see `Net.while_learning`
     parts: dict[str, Array]  # float32 [] each: what the number is made of, for the log
@@ -53,7 +53,7 @@ class Loss(Protocol):
 
 
 class ValueRows(NamedTuple):
-    """What V learns from."""
+    """Rows that V learns from."""
 
     states: State  # [N, ...]
     outcome: Array  # float32 [N] for the side to move
@@ -96,7 +96,7 @@ def observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) 
     return every[rows, pick], their_values[rows, pick]
 
 
-def fit(
+def fit_pass(
     loss: Loss, batch_size: int, learner: Learner, rows: Any, count: Array, drop: Array, rate: Array, key: Array
 ) -> tuple[Learner, Array]:
     """One pass over the first `count` of N rows, less a random share `drop`, in random order; and the mean loss.

@@ -34,16 +34,16 @@ from beamzero.storage.metrics import Metrics, is_rating, read_metrics
 from beamzero.storage.run import Run
 from beamzero.storage.seal import seal, unseal
 from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
-from beamzero.training.crew import CORES, Crew
-from beamzero.training.order import Order, create_run, load_start, make_opponents, make_rungs, resume_run
+from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.report import QUIET, Report, losses
+from beamzero.training.request import RunRequest, create_run, load_start, make_opponents, make_rungs, resume_run
 
 _SECONDS_BETWEEN_PLOTS = 20.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """The result of a run."""
 
     run: Run
     game: Game
@@ -54,17 +54,17 @@ class Outcome:
     interrupted: bool
 
 
-def train(order: Order, report: Report = QUIET, crew: Crew = CORES) -> Outcome:
-    """Train as ordered. Ctrl-C saves the last finished iteration and returns; so does running out of minutes.
+def train(request: RunRequest, report: Report = QUIET, executor: Executor = LOCAL_EXECUTOR) -> Outcome:
+    """Train as requested. Ctrl-C saves the last finished iteration and returns; so does running out of minutes.
 
-    The `crew` plays and searches; the numbers do not depend on who that is.
+    The `executor` plays and searches; the numbers do not depend on who that is.
     """
-    game = make_game(order.game)
-    if order.iterations is not None and order.iterations < 1:
-        raise BadInput(f"iterations is {order.iterations}, but must be 1 or more")
-    if order.minutes is not None and not order.minutes > 0:
-        raise BadInput(f"minutes is {order.minutes}, but must be more than 0")
-    run, algorithm, seed = resume_run(order, game) if order.resume else create_run(order, game)
+    game = make_game(request.game)
+    if request.iterations is not None and request.iterations < 1:
+        raise BadInput(f"iterations is {request.iterations}, but must be 1 or more")
+    if request.minutes is not None and not request.minutes > 0:
+        raise BadInput(f"minutes is {request.minutes}, but must be more than 0")
+    run, algorithm, seed = resume_run(request, game) if request.resume else create_run(request, game)
     rungs = make_rungs(algorithm.settings, game)
     with (
         run.lock() as check_folder,
@@ -76,7 +76,9 @@ def train(order: Order, report: Report = QUIET, crew: Crew = CORES) -> Outcome:
                 f"{run.folder} is a run of beamzero 0.1, which sealed no files: they are believed, and sealed"
             )
             run = run.seal()
-        training = _Training(order, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt, crew, check_folder)
+        training = _Training(
+            request, run, algorithm, seed, rungs, metrics, report, ask_for_interrupt, executor, check_folder
+        )
         return training.go()
 
 
@@ -102,7 +104,7 @@ class _Training:
 
     def __init__(
         self,
-        order: Order,
+        request: RunRequest,
         run: Run,
         algorithm: Algorithm,
         seed: int,
@@ -110,18 +112,18 @@ class _Training:
         metrics: Metrics,
         report: Report,
         ask_for_interrupt: Callable[[], None],
-        crew: Crew,
+        executor: Executor,
         check_folder: Callable[[], None],
     ) -> None:
         self.game, self.settings = algorithm.game, algorithm.settings
         self.run, self.algorithm, self.seed, self.rungs = run, algorithm, seed, rungs
         self.metrics, self.report, self.ask_for_interrupt = metrics, report, ask_for_interrupt
-        self.crew, self.check_folder = crew, check_folder
+        self.executor, self.check_folder = executor, check_folder
         self.init_key, self.key = jax.random.split(jax.random.key(seed))
         self.checkpoints = Checkpoints(run.checkpoints_folder, self.settings.keep_checkpoints)
-        self.known_anchors, self.pictures = order.anchors, order.pictures
-        self.until = order.iterations or self.settings.iterations
-        self.deadline = None if order.minutes is None else time.monotonic() + 60 * order.minutes
+        self.known_anchors, self.pictures = request.anchors, request.pictures
+        self.until = request.iterations or self.settings.iterations
+        self.deadline = None if request.minutes is None else time.monotonic() + 60 * request.minutes
         self.started = time.monotonic()
         self.saved: int | None = None
         self.rating: dict[str, Any] | None = None
@@ -156,11 +158,11 @@ class _Training:
         return Outcome(self.run, self.game, self.algorithm, self.done, self._seconds(), self.rating, interrupted)
 
     def _iterate(self, opponents: Sequence[Player], anchors: dict[str, float]) -> None:
-        state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase, crew=self.crew)
+        state, record = self.algorithm.iterate(self.state, self.done, self.key, self._phase, executor=self.executor)
         _check_record(record, self.algorithm.title)
         done, rating, best = self.done + 1, self.rating, self.best
         record = {"iteration": done, **record}
-        if facts := self.crew.facts():
+        if facts := self.executor.facts():
             record["crew"] = facts
         last = done == self.until or self._out_of_time()
         every = self.settings.rate_every

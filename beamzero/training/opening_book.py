@@ -1,9 +1,9 @@
-"""What the ways to make an opening book share: the time they have, and the book in the end."""
+"""Shared by the ways to make an opening book: the time they have, and the book in the end."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,9 @@ from beamzero.games import Game
 from beamzero.players.book import key_check
 from beamzero.storage.bookfile import MAX_ACTIONS, Book
 
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is, and of how much."""
 
-
-class Entry(NamedTuple):
-    """What a book says of a position."""
+class BookEntry(NamedTuple):
+    """The entry of a position: a move, and its value."""
 
     move: int
     """The action of the image that stands for all, as `fold_action` gives it."""
@@ -26,7 +23,7 @@ class Entry(NamedTuple):
     """For the side to move."""
 
 
-def make_book(game: Game, entries: Mapping[int, Entry], about: Mapping[str, Any]) -> Book:
+def make_book(game: Game, entries: Mapping[int, BookEntry], about: Mapping[str, Any]) -> Book:
     """The book that holds `entries`, by the keys of positions."""
     keys = sorted(entries)
     return Book(

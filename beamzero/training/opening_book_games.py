@@ -17,13 +17,14 @@ import numpy as np
 from jax import Array
 
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase, no_progress
 from beamzero.games import Game, State
 from beamzero.players.book import as_numbers, fold, fold_action
 from beamzero.players.player import Player, check_player
 from beamzero.search.memory import check_memory
 from beamzero.search.simple import random_moves
 from beamzero.storage.bookfile import Book
-from beamzero.training.opening_book import Clock, Entry, Progress, check_plies, make_book
+from beamzero.training.opening_book import BookEntry, Clock, check_plies, make_book
 
 GAMES_AT_ONCE = 128
 
@@ -43,7 +44,7 @@ class FromSelfPlay:
     explore: float = 0.5
     """The chance that a move before the one to try is any legal one."""
     slip: float = 0.05
-    """The same after it, so that an agent which always answers the same way does not repeat one game."""
+    """The chance of any legal move after the one to try, so that one game is not repeated."""
 
     def check(self, game: Game) -> None:
         """BadInput where that cannot be."""
@@ -62,7 +63,7 @@ def self_play_book(
     plan: FromSelfPlay,
     minutes: float | None = None,
     seed: int = 0,
-    progress: Progress = lambda what, done, total: None,
+    on_progress: OnPhase = no_progress,
 ) -> Book:
     """A book of the best moves in games of `player` against itself; no new games begin when `minutes` are over."""
     plan.check(game)
@@ -70,7 +71,7 @@ def self_play_book(
     clock, key = Clock(minutes), jax.random.key(seed)
     tried, games = [], 0
     while games < plan.games and not (games and clock.is_over):
-        progress("games", games, plan.games)
+        on_progress("games", games, plan.games)
         batch = min(GAMES_AT_ONCE, plan.games)
         tried.append(_play(game, player, plan, batch, jax.random.fold_in(key, games)))
         games += batch
@@ -89,24 +90,24 @@ class Tried(NamedTuple):
     result: np.ndarray  # float32 [M] of the game, for the side that made the move
 
 
-def best_moves(tried: Tried, least: int) -> dict[int, Entry]:
+def best_moves(tried: Tried, least: int) -> dict[int, BookEntry]:
     """The move with the best mean result in each position that came up at least `least` times.
 
     A mean of few games is drawn towards that of all games from the position, so that one lucky game does not decide.
     """
     order = np.lexsort((tried.move, tried.key))
     key, move, result = (x[order] for x in tried)
-    entries: dict[int, Entry] = {}
+    entries: dict[int, BookEntry] = {}
     for of_position in _runs(key):
         if of_position.stop - of_position.start < least:
             continue
         mean = float(result[of_position].mean())
-        best = Entry(-1, -np.inf)
+        best = BookEntry(-1, -np.inf)
         for part in _runs(move[of_position]):
             results = result[of_position][part]
             value = float(results.sum() + TRUST * mean) / (results.size + TRUST)
             if value > best.value:
-                best = Entry(int(move[of_position][part.start]), value)
+                best = BookEntry(int(move[of_position][part.start]), value)
         entries[int(key[of_position.start])] = best
     return entries
 
@@ -121,7 +122,7 @@ def _runs(numbers: np.ndarray) -> list[slice]:
 
 
 class _Ply(NamedTuple):
-    """What happened at one ply of G games."""
+    """Moves and marks of one ply of G games."""
 
     key: Array  # uint32 [G, 2]
     move: Array  # int32 [G] of the image that stands for all

@@ -18,12 +18,13 @@ from jax import Array
 
 from beamzero.core.cores import side_by_side
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase, no_progress
 from beamzero.games import Game, State
 from beamzero.players.book import as_numbers, fold, fold_action
 from beamzero.players.player import Player
 from beamzero.search.children import listed_moves
 from beamzero.storage.bookfile import Book
-from beamzero.training.opening_book import Clock, Entry, Progress, check_plies, make_book
+from beamzero.training.opening_book import BookEntry, Clock, check_plies, make_book
 
 _Rows = TypeVar("_Rows")
 
@@ -54,7 +55,7 @@ def search_book(
     plan: FromSearch,
     minutes: float | None = None,
     seed: int = 0,
-    progress: Progress = lambda what, done, total: None,
+    on_progress: OnPhase = no_progress,
 ) -> Book:
     """A book of what `player` answers, ply after ply. When `minutes` are over, it holds what is known by then.
 
@@ -62,7 +63,7 @@ def search_book(
     """
     plan.check(game)
     clock, key = Clock(minutes), jax.random.key(seed)
-    entries: dict[int, Entry] = {}
+    entries: dict[int, BookEntry] = {}
     level = _first_level(game)
     followed = {int(level.keys[0]): int(level.sides[0])}
     whole = 0
@@ -74,7 +75,7 @@ def search_book(
         if not level.keys.size:
             whole = plan.plies  # every game is over by then
             break
-        tell = functools.partial(progress, f"ply {ply + 1} of {plan.plies}")
+        tell = functools.partial(on_progress, f"ply {ply + 1} of {plan.plies}")
         if not _answer(game, player, level, entries, jax.random.fold_in(key, ply), clock, tell):
             break
         whole = ply + 1
@@ -101,7 +102,7 @@ def _answer(
     game: Game,
     player: Player,
     level: _Level,
-    entries: dict[int, Entry],
+    entries: dict[int, BookEntry],
     key: Array,
     clock: Clock,
     tell: Callable[[int, int], None],
@@ -117,7 +118,7 @@ def _answer(
         return _fold_moves(game, states, result.action[:, None]), result.value
 
     for done, (row, (move, value)) in enumerate(zip(rows, _each(player, think, rows)), 1):
-        entries[int(level.keys[row])] = Entry(int(move[0, 0]), float(value[0]))
+        entries[int(level.keys[row])] = BookEntry(int(move[0, 0]), float(value[0]))
         tell(done, len(rows))
         if clock.is_over:
             return done == len(rows)
@@ -138,7 +139,7 @@ def _next_level(
     player: Player,
     plan: FromSearch,
     level: _Level,
-    entries: dict[int, Entry],
+    entries: dict[int, BookEntry],
     ply: int,
     followed: dict[int, int],
     clock: Clock,
@@ -166,7 +167,7 @@ def _next_level(
 
 
 def _moves_to_follow(
-    game: Game, player: Player, plan: FromSearch, level: _Level, entries: dict[int, Entry], ply: int, clock: Clock
+    game: Game, player: Player, plan: FromSearch, level: _Level, entries: dict[int, BookEntry], ply: int, clock: Clock
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """int32 [M] each: rows, actions to follow from there, and the sides that follow the book with them."""
     moves, listed = _in_batches(functools.partial(_moves, game), level.states)

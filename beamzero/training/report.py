@@ -1,19 +1,13 @@
-"""What a training run tells whoever watches it."""
+"""Reports: the calls by which a training run says what it is doing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
-
-
-class Phase(Protocol):
-    """Told how far a phase of the iteration is."""
-
-    def __call__(self, name: str, done: int, total: int) -> None: ...
+from typing import Any
 
 
 class Report:
-    """Told what a run is doing; this one keeps it to itself. A display overrides what it wants to show."""
+    """Hears what a run is doing, and ignores it. A display overrides what it wants to show."""
 
     def begin(self, title: str, done: int, total: int) -> None:
         """The run starts, or goes on after `done` of `total` iterations."""

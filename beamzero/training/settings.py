@@ -17,7 +17,7 @@ from beamzero.search.lookahead import affordable_depth
 
 T = TypeVar("T", bool, int, float, str)
 
-_FEWEST_GAMES_IN_A_LANE = 8
+_FEWEST_GAMES_IN_A_SHARD = 8
 
 
 def setting(default: T, about: str, allowed: tuple[float, float] | None = None, changeable: bool = False) -> T:
@@ -30,7 +30,7 @@ def setting(default: T, about: str, allowed: tuple[float, float] | None = None, 
 
 
 class _About(NamedTuple):
-    """What is known of a setting beside its name, its type and its default."""
+    """The facts of a setting beside its name, its type and its default."""
 
     text: str
     allowed: tuple[float, float] | None
@@ -120,7 +120,7 @@ class RunSettings:
     def resolved(self, game: Game, workers: int = 0) -> Self:
         """Fix every default that depends on the game or the device, so that the run goes on the same elsewhere.
 
-        With `workers`, or several devices, the work is cut into enough pieces for all of them. What is fixed already
+        With `workers`, or several devices, the work is cut into enough items for all of them. What is fixed already
         stays as it is.
         """
         return dataclasses.replace(
@@ -163,22 +163,22 @@ def default_opponents(game: Game) -> str:
     return " ".join(["random", *(f"lookahead:{depth + 1}" for depth in range(affordable_depth(game)))])
 
 
-def check_lanes(lanes: int, games: int) -> None:
-    """Raise BadInput where the games of an iteration cannot be cut into so many lanes of the same size."""
+def check_shards(lanes: int, games: int) -> None:
+    """Raise BadInput where the games of an iteration cannot be cut into so many shards of the same size."""
     if lanes and games % lanes:
         raise BadInput(f"lanes is {lanes}, but must divide the {games} games of an iteration")
 
 
-def default_lanes(games: int, workers: int) -> int:
-    """Choose the number of lanes that the games of an iteration are played in.
+def default_shards(games: int, workers: int) -> int:
+    """Choose the number of shards, which is the setting `lanes`, that the games of an iteration are played in.
 
     A GPU takes all games as one batch, several share them; so do the cores of a CPU, if each has enough of them. For
-    workers elsewhere there are two lanes each, if that goes: a slow worker then does fewer.
+    workers elsewhere there are two shards each, if that goes: a slow worker then does fewer.
     """
     if workers:
-        most = max(1, min(2 * workers, games // _FEWEST_GAMES_IN_A_LANE, 1024))
+        most = max(1, min(2 * workers, games // _FEWEST_GAMES_IN_A_SHARD, 1024))
         return next(lanes for lanes in range(most, 0, -1) if games % lanes == 0)
     if jax.default_backend() == "gpu" or device_count() > 1:
         return next(lanes for lanes in range(device_count(), 0, -1) if games % lanes == 0)
-    shares = (lanes for lanes in (8, 4, 2) if games % lanes == 0 and games // lanes >= _FEWEST_GAMES_IN_A_LANE)
+    shares = (lanes for lanes in (8, 4, 2) if games % lanes == 0 and games // lanes >= _FEWEST_GAMES_IN_A_SHARD)
     return next(shares, 1)

@@ -1,4 +1,4 @@
-"""One iteration: lanes of games into the window, a fit, a gate; a run of them learns, and compiles nothing again."""
+"""One iteration: shards of games into the window, a fit, a gate; a run of them learns, and compiles nothing again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from beamzero.search.mcts import MCTS
 from beamzero.search.memory import total_bytes
 from beamzero.training.report import Report
 from tests.algorithms.test_probs import CountAfter
-from tests.algorithms.test_searchplay import play_lane
+from tests.algorithms.test_searchplay import play_shard
 from tests.training.toy import run_toy, same_bits, settings
 
 GAME = make_game("tic_tac_toe")
@@ -72,24 +72,24 @@ def test_where_it_plays_on_all_games_count():
 
 
 @pytest.mark.slow
-def test_the_window_is_filled_lane_by_lane_each_with_a_key_of_its_own():
-    """Whatever runs side by side: the games are those of each lane played alone, in the order of the lanes."""
+def test_the_window_is_filled_shard_by_shard_each_with_a_key_of_its_own():
+    """Whatever runs side by side: the games are those of each shard played alone, in the order of the shards."""
     algorithm = make(lanes=2, greedy_games=0.3)
     state = first_state(algorithm)
     after, _ = iterate(algorithm, state, 3, seed=7)
     play_key, _ = jax.random.split(jax.random.fold_in(jax.random.key(7), 3))
     window = empty_window(GAME, algorithm.settings.window)
-    lanes = []
+    shards = []
     for number, first in ((0, 24), (1, 28)):  # eight games an iteration
         key = jax.random.fold_in(play_key, number)
-        games, _ = play_lane(
-            GAME, MCTS(4, noise=0.25, alpha=0.5), algorithm._lane, algorithm.evaluator(state), first, key
+        games, _ = play_shard(
+            GAME, MCTS(4, noise=0.25, alpha=0.5), algorithm._shard, algorithm.evaluator(state), first, key
         )
         window = keep(GAME, Credit(), window, games)
-        lanes.append(games)
+        shards.append(games)
     assert same_bits(window, after.window)
-    assert not same_bits(lanes[0].states, lanes[1].states)
-    assert lanes[0].greedy.tolist() != lanes[1].greedy.tolist(), "games are numbered through the lanes"
+    assert not same_bits(shards[0].states, shards[1].states)
+    assert shards[0].greedy.tolist() != shards[1].greedy.tolist(), "games are numbered through the shards"
 
 
 GATE = {"gate_games": 2, "gate_sims": 1}

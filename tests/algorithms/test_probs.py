@@ -20,10 +20,10 @@ from beamzero.players import SearchPlayer, make_player
 from beamzero.players.trained import load_trained
 from beamzero.search.beam import BeamSearch
 from beamzero.search.simple import OneLook
-from beamzero.training.fit import fit
+from beamzero.training.fit import fit_pass
 from beamzero.training.loop import train
-from beamzero.training.order import Order
 from beamzero.training.report import Report
+from beamzero.training.request import RunRequest
 from tests.conftest import relaxed_promotion
 from tests.training.toy import SETTINGS, numbers, run_toy, same_bits, settings
 
@@ -37,11 +37,11 @@ def iterate(algorithm, state, iteration=0, seed=0):
 def plain_iteration(algorithm, state, rate, key):
     """Algorithm 2, one state at a time, where all states fit into one minibatch."""
     play_key, _, _ = jax.random.split(key, 3)
-    lanes = [
-        self_play(GAME, algorithm._self_play, algorithm.evaluator(state), jax.random.fold_in(play_key, lane))
-        for lane in range(algorithm.settings.lanes)
+    shards = [
+        self_play(GAME, algorithm._self_play, algorithm.evaluator(state), jax.random.fold_in(play_key, shard))
+        for shard in range(algorithm.settings.lanes)
     ]
-    games = jax.tree.map(lambda *x: np.concatenate(x), *lanes)
+    games = jax.tree.map(lambda *x: np.concatenate(x), *shards)
     memory = []  # D_ER
     for game in range(games.length.size):
         for turn in range(int(games.length[game])):
@@ -143,9 +143,9 @@ def test_every_pass_and_every_step_has_a_random_order_of_its_own(monkeypatch):
 
     def spy(*arguments):
         keys.append(tuple(jax.random.key_data(arguments[-1]).tolist()))
-        return fit(*arguments)
+        return fit_pass(*arguments)
 
-    monkeypatch.setattr("beamzero.algorithms.probs.iterate.fit", spy)
+    monkeypatch.setattr("beamzero.algorithms.probs.iterate.fit_pass", spy)
     algorithm = Probs(GAME, settings(value_passes=3, q_passes=2, q_games_per_step=4))
     state = algorithm.init(jax.random.key(0))
     for iteration in range(2):
@@ -240,12 +240,12 @@ def test_a_game_with_dice_is_learned_and_a_run_goes_on_the_same(tmp_path):
     """V learns from positions before a roll too; no search starts there; and nothing compiles after the first time."""
     report = CountAfter()
     plan = {**SETTINGS, "max_turns": 60, "iterations": 2, "rate_every": 0, "rate_against": "random"}
-    whole, part = (Order("backgammon", tmp_path / name, changes=plan, seed=2) for name in ("whole", "part"))
+    whole, part = (RunRequest("backgammon", tmp_path / name, changes=plan, seed=2) for name in ("whole", "part"))
     train(whole, report)
     report.later.__exit__()
     assert report.later.number == 0
     train(dataclasses.replace(part, iterations=1))
-    train(Order("backgammon", tmp_path / "part", resume=True))
+    train(RunRequest("backgammon", tmp_path / "part", resume=True))
     assert numbers(tmp_path / "part") == numbers(tmp_path / "whole")
     for record in numbers(tmp_path / "whole"):
         assert record["searched"] == record["looks"] == 8 * record["mean_turns"] <= 8 * 60

@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.algorithms.alphazero.self_play import Credit, SearchPlay, play_lanes
+from beamzero.algorithms.alphazero.self_play import Credit, SearchPlay, play_shards
 from beamzero.core.compiler import CompilationCount
+from beamzero.core.progress import no_progress
 from beamzero.games import make_game
 from beamzero.nets import Net, make_joint_evaluator, make_net
 from beamzero.search.children import listed_moves
@@ -20,7 +21,7 @@ from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.mcts import MCTS
 from beamzero.search.teaching import Lesson
-from beamzero.training.crew import Lane
+from beamzero.training.executor import Shard
 from tests.training.toy import same_bits
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -30,7 +31,7 @@ GAMES = 12
 KEY = jax.random.key(0)
 
 
-def lane(game, **changes):
+def shard_plan(game, **changes):
     plan = SearchPlay(games=GAMES, max_turns=game.max_plies, temperature=1.0, sampled_moves=0, greedy_games=0.5)
     return dataclasses.replace(plan, **changes)
 
@@ -41,14 +42,14 @@ def evaluator(game, seed=1):
     return make_joint_evaluator(net, jax.jit(net.init)(jax.random.key(seed)))
 
 
-def play_lane(game, search, plan, judge, first, key, progress=lambda done: None):
-    lane = Lane(first, np.asarray(jax.random.key_data(key)))
-    return play_lanes(game, search, plan, judge, [lane], progress)[0]
+def play_shard(game, search, plan, judge, first, key, progress=no_progress):
+    shard = Shard(first, np.asarray(jax.random.key_data(key)))
+    return play_shards(game, search, plan, judge, [shard], progress)[0]
 
 
 @functools.cache
 def searched(game):
-    games, evaluations = play_lane(game, SEARCH, lane(game), evaluator(game), 0, KEY)
+    games, evaluations = play_shard(game, SEARCH, shard_plan(game), evaluator(game), 0, KEY)
     return jax.device_get(games), evaluations
 
 
@@ -129,11 +130,11 @@ def test_the_same_key_gives_the_same_games_and_new_weights_compile_nothing():
     games, evaluations = searched(TIC_TAC_TOE)
     judge, other = evaluator(TIC_TAC_TOE), evaluator(TIC_TAC_TOE, seed=2)
     # What was compiled for the games above may have been forgotten since.
-    play_lane(TIC_TAC_TOE, SEARCH, lane(TIC_TAC_TOE), judge, 0, KEY)
+    play_shard(TIC_TAC_TOE, SEARCH, shard_plan(TIC_TAC_TOE), judge, 0, KEY)
     with CompilationCount() as count:
-        again = play_lane(TIC_TAC_TOE, SEARCH, lane(TIC_TAC_TOE), judge, 0, KEY)
+        again = play_shard(TIC_TAC_TOE, SEARCH, shard_plan(TIC_TAC_TOE), judge, 0, KEY)
         others = [
-            play_lane(TIC_TAC_TOE, SEARCH, lane(TIC_TAC_TOE), net, first, key)[0]
+            play_shard(TIC_TAC_TOE, SEARCH, shard_plan(TIC_TAC_TOE), net, first, key)[0]
             for net, first, key in [(judge, GAMES, jax.random.key(1)), (other, 1, KEY)]
         ]
     assert count.number == 0
@@ -160,9 +161,9 @@ class Same:
         return Lesson(share, share, best, after, jnp.zeros(listed.shape[0], jnp.float32), running)
 
 
-def play_same(first=0, progress=lambda done: None, **changes):
-    plan = lane(TIC_TAC_TOE, **{"greedy_games": 0.0, **changes})
-    games, asked = play_lane(TIC_TAC_TOE, Same(), plan, zero_evaluator(TIC_TAC_TOE), first, KEY, progress)
+def play_same(first=0, progress=no_progress, **changes):
+    plan = shard_plan(TIC_TAC_TOE, **{"greedy_games": 0.0, **changes})
+    games, asked = play_shard(TIC_TAC_TOE, Same(), plan, zero_evaluator(TIC_TAC_TOE), first, KEY, progress)
     return jax.device_get(games), asked
 
 
@@ -196,8 +197,8 @@ def test_the_best_move_is_played_in_greedy_games_and_after_the_sampled_moves():
 @pytest.mark.parametrize(("share", "scale"), [(0.5, 0.2), (1.0, 1.0)])
 def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scale):
     """In Kalah the side ahead in stores is ahead; games that are over count as they ended all the same."""
-    plan = lane(KALAH, max_turns=6, adjudicate=share, adjudicate_scale=scale)
-    games = jax.device_get(play_lane(KALAH, SEARCH, plan, evaluator(KALAH), 0, KEY)[0])
+    plan = shard_plan(KALAH, max_turns=6, adjudicate=share, adjudicate_scale=scale)
+    games = jax.device_get(play_shard(KALAH, SEARCH, plan, evaluator(KALAH), 0, KEY)[0])
     outcome = np.asarray(targets(KALAH, Credit(), games))
     result, own_evaluation = np.zeros(GAMES), jax.jit(feature_evaluator(KALAH).value)
     player, over, score = (compiled(rule) for rule in (KALAH.player, KALAH.over, KALAH.score))
@@ -227,7 +228,7 @@ def test_a_result_counts_for_less_the_later_it_comes():
 
 def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     told: list[int] = []
-    whole, asked = play_same(games=40, progress=told.append)
+    whole, asked = play_same(games=40, progress=lambda done, total: told.append(done))
     cut, asked_before = play_same(games=40, max_turns=6)
     assert same_bits(one(whole.states, slice(6)), cut.states), "the same games, as far as they go"
     going_on = whole.played.sum(axis=0) > 6
@@ -244,7 +245,7 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
 
 @pytest.mark.slow
 def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of_the_result():
-    games = jax.device_get(play_lane(KALAH, SEARCH, lane(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)[0])
+    games = jax.device_get(play_shard(KALAH, SEARCH, shard_plan(KALAH, max_turns=6), evaluator(KALAH), 0, KEY)[0])
     plain, mixed, searched = (
         np.asarray(targets(KALAH, credit, games))
         for credit in (Credit(), Credit(evaluation=0.3, search_value=0.2), Credit(search_value=1.0))
@@ -273,8 +274,8 @@ def each_game(games, place):
 )
 def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_turns):
     on = 20
-    plan = lane(game, play_on=on, max_turns=max_turns, random_plies=3)
-    games = jax.device_get(play_lane(game, SEARCH, plan, evaluator(game), 0, KEY)[0])
+    plan = shard_plan(game, play_on=on, max_turns=max_turns, random_plies=3)
+    games = jax.device_get(play_shard(game, SEARCH, plan, evaluator(game), 0, KEY)[0])
     outcome = np.asarray(targets(game, Credit(discount=0.5), games))
     step, over, score, player = (compiled(rule) for rule in (game.step, game.over, game.score, game.player))
     results, begun, were_cut = set(), 0, 0
@@ -310,9 +311,12 @@ def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_t
 
 
 @pytest.mark.slow
-def test_a_lane_that_plays_on_begins_with_the_games_of_one_that_does_not():
+def test_a_shard_that_plays_on_begins_with_the_games_of_one_that_does_not():
     told: list[int] = []
-    plain, (on, _) = play_same(games=40)[0], play_same(games=40, play_on=12, progress=told.append)
+    plain, (on, _) = (
+        play_same(games=40)[0],
+        play_same(games=40, play_on=12, progress=lambda done, total: told.append(done)),
+    )
     assert told == sorted(told) and told[0] == 40 // 21 and told[-1] == 40
     for place in range(40):
         first, last = each_game(on, place)[0]
@@ -360,11 +364,11 @@ def boards_where_one_side_takes_the_first_square(side):
 @pytest.mark.slow
 @pytest.mark.parametrize("play_on", [0, 8])
 def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_random(play_on):
-    plan = lane(TIC_TAC_TOE, games=60, max_turns=1, play_on=play_on, random_plies=8, handicap=0.5)
+    plan = shard_plan(TIC_TAC_TOE, games=60, max_turns=1, play_on=play_on, random_plies=8, handicap=0.5)
     fair = dataclasses.replace(plan, handicap=0.0)
     judge = net_that_likes_low_numbers()
     (games, asked), (others, asked_fairly) = (
-        jax.device_get(play_lane(TIC_TAC_TOE, Same(), one_plan, judge, 0, KEY)) for one_plan in (plan, fair)
+        jax.device_get(play_shard(TIC_TAC_TOE, Same(), one_plan, judge, 0, KEY)) for one_plan in (plan, fair)
     )
     boards = [boards_where_one_side_takes_the_first_square(side) for side in (0, 1)]
 
@@ -388,13 +392,13 @@ def test_with_a_handicap_one_side_of_the_opening_is_the_nets_and_the_other_rando
 @pytest.mark.slow
 def test_dice_are_rolled_in_openings_with_a_handicap():
     game = make_game("backgammon")
-    plan = lane(game, games=4, max_turns=2, random_plies=6, handicap=1.0)
-    games = jax.device_get(play_lane(game, Same(), plan, zero_evaluator(game), 0, KEY)[0])
+    plan = shard_plan(game, games=4, max_turns=2, random_plies=6, handicap=1.0)
+    games = jax.device_get(play_shard(game, Same(), plan, zero_evaluator(game), 0, KEY)[0])
     states = jax.tree.map(lambda x: x[:2].reshape(-1, *x.shape[2:]), games.states)
     assert set(np.asarray(jax.jit(jax.vmap(game.player))(states)).tolist()) == {0, 1}, "never the dice"
 
 
 def test_a_share_of_few_places_is_one_of_them_at_least():
     wanted = {0.0: 0, 0.05: 1, 0.5: 4, 0.7: 6, 1.0: 8}
-    assert {share: lane(TIC_TAC_TOE, games=8, handicap=share).handicapped for share in wanted} == wanted
-    assert lane(TIC_TAC_TOE, games=10, handicap=0.7).handicapped == 7
+    assert {share: shard_plan(TIC_TAC_TOE, games=8, handicap=share).handicapped for share in wanted} == wanted
+    assert shard_plan(TIC_TAC_TOE, games=10, handicap=0.7).handicapped == 7

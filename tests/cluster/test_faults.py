@@ -12,9 +12,9 @@ import time
 import pytest
 
 from beamzero.cluster import pool as module
-from beamzero.cluster.crew import ClusterCrew
-from beamzero.cluster.luggage import files_of
+from beamzero.cluster.executor import ClusterExecutor
 from beamzero.cluster.pool import MOST_TRIES, Pool
+from beamzero.cluster.worker_files import files_of
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import make_game
 from beamzero.training.report import Report
@@ -138,7 +138,7 @@ def test_many_kills_lose_no_piece_and_count_none_twice(pool):
         while len(kills) < KILLS and not stop.is_set():
             time.sleep(draw.uniform(0.05, 0.4))
             with pool.changed:
-                ready = [hand for hand in pool.hands if hand.ready]
+                ready = [worker for worker in pool.workers if worker.ready]
             if ready and len(taken) > before:
                 victim = draw.choice(ready)
                 try:
@@ -181,7 +181,7 @@ class Killer(Report):
         self.steps += 1
         if self.pool is not None and self.steps % self.every == 0:
             with self.pool.changed:
-                alive = [hand for hand in self.pool.hands if hand.ready]
+                alive = [worker for worker in self.pool.workers if worker.ready]
             if alive:
                 with contextlib.suppress(ProcessLookupError):  # it is dead already, and nobody has noticed yet
                     os.kill(alive[self.kills % len(alive)].pid, signal.SIGKILL)
@@ -196,7 +196,7 @@ def test_workers_that_are_killed_change_nothing_but_the_log(cluster, algorithm, 
     killer = Killer(every=20)
     with Pool(2, warn=killer.message) as pool:
         killer.pool = pool
-        run_toy(tmp_path / "there", killer, ClusterCrew(pool), **plan)
+        run_toy(tmp_path / "there", killer, ClusterExecutor(pool), **plan)
         deaths = pool.facts()["deaths"]
     assert_same_run(tmp_path / "here", tmp_path / "there")
     assert killer.kills >= 3 and deaths >= 2 and any("died: another takes its place" in line for line in killer.said)

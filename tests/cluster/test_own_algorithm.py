@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from beamzero.cluster import pool as pool_module
-from beamzero.cluster.crew import ClusterCrew
-from beamzero.cluster.luggage import files_of
+from beamzero.cluster.executor import ClusterExecutor
 from beamzero.cluster.pool import Pool
+from beamzero.cluster.worker_files import files_of
 from beamzero.core.registry import ALGORITHMS
 from beamzero.games import make_game
 from tests.training.toy import GAME, TOYS, assert_same_run, run_toy
@@ -35,5 +35,5 @@ def test_an_algorithm_in_a_file_is_done_by_workers_too(cluster, tmp_path, monkey
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(pool_module.os, "getcwd", lambda: "/no/such/folder")
         with Pool(1, files=files) as pool:
-            run_toy(tmp_path / "there", crew=ClusterCrew(pool), **plan)
+            run_toy(tmp_path / "there", executor=ClusterExecutor(pool), **plan)
     assert_same_run(tmp_path / "here", tmp_path / "there")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from beamzero.cluster import pool as pool_module
-from beamzero.cluster.crew import ClusterCrew
+from beamzero.cluster.executor import ClusterExecutor
 from beamzero.storage.metrics import read_metrics
 from tests.training.toy import assert_same_run, run_toy
 
@@ -21,7 +21,7 @@ ITERATIONS = 8
 def test_a_run_has_the_same_numbers_whoever_does_the_work(workers, algorithm, changes, tmp_path):
     plan = {**SMALL, "algorithm": algorithm, "iterations": 3, **changes}
     run_toy(tmp_path / "here", **plan)
-    run_toy(tmp_path / "there", crew=ClusterCrew(workers), **plan)
+    run_toy(tmp_path / "there", executor=ClusterExecutor(workers), **plan)
     assert_same_run(tmp_path / "here", tmp_path / "there")
     assert workers.facts()["deaths"] == 0
 
@@ -29,7 +29,7 @@ def test_a_run_has_the_same_numbers_whoever_does_the_work(workers, algorithm, ch
 def test_the_log_says_what_each_worker_did_in_each_iteration(workers, tmp_path, monkeypatch):
     monkeypatch.setattr(pool_module, "_FEWEST_SECONDS", 600.0)  # nothing is done twice, however long it takes
     before = workers.facts()
-    run_toy(tmp_path / "run", crew=ClusterCrew(workers), **SMALL, iterations=3, rate_every=0)
+    run_toy(tmp_path / "run", executor=ClusterExecutor(workers), **SMALL, iterations=3, rate_every=0)
     facts = workers.facts()
     crews = [record["crew"] for record in read_metrics(tmp_path / "run")]
     assert len(crews) == 3 and sum(crew["pieces"] for crew in crews) == facts["pieces"] - before["pieces"]

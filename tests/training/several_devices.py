@@ -15,11 +15,12 @@ from beamzero.algorithms.probs.replay import all_games, remember
 from beamzero.algorithms.probs.targets import cut_searches
 from beamzero.core.compiler import CompilationCount
 from beamzero.core.devices import everywhere
+from beamzero.core.progress import no_progress
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.crew import CORES, Batch, cut_lanes, nobody
-from beamzero.training.fit import ValueLoss, ValueRows, _fit, fit, new_learner
+from beamzero.training.executor import LOCAL_EXECUTOR, Batch, cut_shards
+from beamzero.training.fit import ValueLoss, ValueRows, _fit, fit_pass, new_learner
 from beamzero.training.report import Report
 
 if __name__ == "__main__":
@@ -37,32 +38,32 @@ FITS = [("none", 16), ("none", 15), ("batch", 16)]
 
 
 def iterate(kind: str) -> dict[str, np.ndarray]:
-    """What comes of pieces by the first weights, and the state after some iterations, as arrays by name."""
+    """Results of work items by the first weights, and the state after some iterations, as arrays by name."""
     algorithm = ALGORITHMS[kind](make_game(GAME), settings(kind, **CHANGES[kind]))
     state = jax.jit(algorithm.init)(jax.random.key(0))
-    pieces = do_pieces(algorithm, state)
+    items = do_items(algorithm, state)
     for iteration in range(ITERATIONS):
         with CompilationCount() as count:
             state, record = algorithm.iterate(state, iteration, jax.random.key(1), Report().phase)
-    leaves = {f"piece {i}": leaf for i, leaf in enumerate(jax.tree.leaves(pieces))}
+    leaves = {f"item {i}": leaf for i, leaf in enumerate(jax.tree.leaves(items))}
     leaves |= {f"state {i}": leaf for i, leaf in enumerate(jax.tree.leaves(state))}
     leaves |= {"games": record["games"], "compiled": count.number}
     return {f"{kind} {name}": np.asarray(leaf) for name, leaf in leaves.items()}
 
 
-def do_pieces(algorithm, state) -> list:
-    """More lanes than devices and no multiple of them; and for PROBS beam searches of what was played."""
-    lanes = cut_lanes(0, 12, 3, jax.random.key(5))
-    weights = state.weights if isinstance(algorithm, Probs) else state.best
-    played = list(CORES.do(algorithm.play, Batch(weights, lanes), nobody))
+def do_items(algorithm, state) -> list:
+    """Do more shards than devices and no multiple of them; and for PROBS beam searches of what was played."""
+    shards = cut_shards(0, 12, 3, jax.random.key(5))
     if not isinstance(algorithm, Probs):
-        return _counted(jax.device_get(played))
+        batch = Batch(state.best, shards)
+        return _counted(jax.device_get(list(LOCAL_EXECUTOR.map_in_steps(algorithm.play, batch, no_progress))))
+    played = list(LOCAL_EXECUTOR.map(algorithm.play, Batch(state.weights, shards)))
     searches = cut_searches(remember(100, all_games(played)), 8, 3)
-    return jax.device_get([played, list(CORES.do(algorithm.search, Batch(weights, searches), nobody))])
+    return jax.device_get([played, list(LOCAL_EXECUTOR.map(algorithm.search, Batch(state.weights, searches)))])
 
 
 def _counted(found: list) -> list:
-    """Without what stands where no game was played: lanes that are done wait for the others."""
+    """Without what stands where no game was played: shards that are done wait for the others."""
     return [
         (jax.tree.map(lambda x, p=games.played: x[p], (games.states, games.policy, games.value)), games.now, asked)
         for games, asked in found
@@ -80,7 +81,7 @@ def check_fit(norm: str, batch: int) -> dict[str, object]:
         new_learner(jax.jit(net.init)(jax.random.key(1))), rows, jnp.int32(60), jnp.float32(0.1), jnp.float32(0.01),
         jax.random.key(2),
     )  # fmt: skip
-    learner, loss = fit(ValueLoss(net, True), batch, *more)
+    learner, loss = fit_pass(ValueLoss(net, True), batch, *more)
     text = _fit.lower(ValueLoss(net, True), batch, *everywhere(more)).compile().as_text()
     return {
         "loss": float(loss), "all_reduce": "all-reduce" in text,

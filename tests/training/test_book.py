@@ -21,7 +21,7 @@ from beamzero.players.player import batch_of_one
 from beamzero.storage.bookfile import Book
 from beamzero.training import opening_book as book_module
 from beamzero.training import opening_book_search as book_search
-from beamzero.training.opening_book import Clock, Entry
+from beamzero.training.opening_book import BookEntry, Clock
 from beamzero.training.opening_book_games import (
     TRUST,
     FromSelfPlay,
@@ -204,7 +204,7 @@ def test_progress_tells_of_every_position():
         TIC_TAC_TOE,
         make_player("lookahead:1", TIC_TAC_TOE),
         FromSearch(3, any_plies=0),
-        progress=lambda what, done, total: told.append((what, done, total)),
+        on_progress=lambda what, done, total: told.append((what, done, total)),
     )
     assert told[0] == ("ply 1 of 3", 0, 1) and told[1] == ("ply 1 of 3", 1, 1)
     last = {what: (done, total) for what, done, total in told}
@@ -222,7 +222,7 @@ def test_when_the_time_is_over_the_book_holds_what_was_finished(monkeypatch, sto
         make_player("lookahead:1", TIC_TAC_TOE),
         FromSearch(9, any_plies=2),
         minutes=1,
-        progress=lambda what, number, _: done.add((what, number)) if number else None,
+        on_progress=lambda what, number, _: done.add((what, number)) if number else None,
     )
     # 1 position at the first ply, 3 at the second, 12 at the third.
     assert len(book) == stop_after
@@ -280,7 +280,7 @@ def test_the_move_with_the_best_mean_result_is_taken():
     assert entries[7].move == 2 and entries[9].move == 1
     mean = (30 - 50 + 60 - 20) / 160
     assert entries[7].value == pytest.approx((60 - 20 + TRUST * mean) / (80 + TRUST))
-    assert entries[9] == Entry(1, pytest.approx(-1))
+    assert entries[9] == BookEntry(1, pytest.approx(-1))
 
 
 def test_one_lucky_game_does_not_decide():

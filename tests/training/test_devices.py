@@ -1,4 +1,4 @@
-"""Several devices in one process: each does pieces of its own, with the bits of one device; nets are fitted by all.
+"""Several devices in one process: each does items of its own, with the bits of one device; nets are fitted by all.
 
 A process has as many devices as its first program finds, so that what several do is done in a process of its own.
 """
@@ -40,14 +40,14 @@ def found(tmp_path_factory) -> list[tuple[Any, list[dict[str, Any]]]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", several_devices.CHANGES)
-def test_pieces_have_the_bits_of_one_device_and_nothing_compiles_again(kind, found):
+def test_items_have_the_bits_of_one_device_and_nothing_compiles_again(kind, found):
     (one, _), (two, _) = found
     assert one["devices"] == 1 and two["devices"] == 2
     assert two[f"{kind} compiled"] == 0
     names = [name for name in one if name.startswith(f"{kind} ")]
-    assert sorted(one) == sorted(two) and any(name.startswith(f"{kind} piece") for name in names)
+    assert sorted(one) == sorted(two) and any(name.startswith(f"{kind} item") for name in names)
     for name in names:
-        if name.startswith(f"{kind} piece"):
+        if name.startswith(f"{kind} item"):
             assert one[name].tobytes() == two[name].tobytes(), name
         elif name.startswith(f"{kind} state"):  # sums of gradients are rounded in another order
             np.testing.assert_allclose(one[name], two[name], atol=2e-3, err_msg=name)

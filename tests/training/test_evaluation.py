@@ -14,7 +14,15 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.search.features import feature_evaluator
 from beamzero.training import feature_weights as evaluation
-from beamzero.training.feature_weights import Plan, Positions, Settle, fit_weights, learn_weights, regress, self_play
+from beamzero.training.feature_weights import (
+    Plan,
+    Positions,
+    Settle,
+    fit_weights,
+    learn_weights,
+    play_positions,
+    regress,
+)
 
 GAME = make_game("kalah:houses=3,seeds=2")
 SMALL = Plan(games=60, rounds=2, depth=1, random_plies=4, trial_games=8)
@@ -94,7 +102,7 @@ def test_weights_are_those_of_the_middle_of_a_game():
 @functools.cache
 def some_positions() -> Positions:
     plan = Plan(games=1030, depth=1, random_plies=4)
-    return self_play(GAME, make_player("random", GAME), plan, 0.0, jax.random.key(0), quiet)
+    return play_positions(GAME, make_player("random", GAME), plan, 0.0, jax.random.key(0), quiet)
 
 
 def test_positions_are_those_of_whole_games_after_their_openings():
@@ -121,7 +129,7 @@ def test_noise_is_the_share_of_random_moves():
     """Without it, and without openings, a player that knows no chance plays one game over and over."""
     player = make_player("alphabeta:depth=1", GAME)
     plan, key = Plan(games=60, depth=1, random_plies=0), jax.random.key(1)
-    played = {noise: self_play(GAME, player, plan, noise, key, quiet) for noise in (0.0, 0.2, 1.0)}
+    played = {noise: play_positions(GAME, player, plan, noise, key, quiet) for noise in (0.0, 0.2, 1.0)}
     kinds = {noise: len(np.unique(positions.features, axis=0)) for noise, positions in played.items()}
     assert kinds[0.0] < 30 < kinds[0.2] < kinds[1.0]
 
@@ -147,7 +155,7 @@ def test_a_settled_position_is_the_end_of_the_best_line():
 def test_positions_about_to_end_are_left_out_when_they_are_settled():
     player, plan, key = make_player("random", GAME), Plan(games=60, depth=1), jax.random.key(2)
     settle = Settle(GAME, feature_evaluator(GAME))
-    fewer, all_ = (self_play(GAME, player, plan, 0.0, key, quiet, how) for how in (settle, None))
+    fewer, all_ = (play_positions(GAME, player, plan, 0.0, key, quiet, how) for how in (settle, None))
     assert 0.5 * len(all_.game) < len(fewer.game) < len(all_.game)
 
 
@@ -222,7 +230,7 @@ def test_weights_are_scaled_to_set_positions_apart_as_far_as_others_do():
 def test_what_a_point_is_worth_is_told_by_whole_games_with_the_weights_that_were_learned():
     learned = learn_weights(GAME, SMALL, 3, quiet)
     key = jax.random.fold_in(jax.random.key(3), SMALL.rounds)
-    same = self_play(GAME, evaluation._player(GAME, SMALL.depth, learned.points), SMALL, 0.0, key, quiet)
+    same = play_positions(GAME, evaluation._player(GAME, SMALL.depth, learned.points), SMALL, 0.0, key, quiet)
     np.testing.assert_array_equal(learned.played.features, same.features)
     leading = learned.played.features @ learned.points
     assert learned.point > 0 and np.corrcoef(leading, learned.played.result)[0, 1] > 0.2

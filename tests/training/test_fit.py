@@ -22,7 +22,7 @@ from beamzero.training.fit import (
     Aside,
     ValueLoss,
     ValueRows,
-    fit,
+    fit_pass,
     fit_samples,
     new_learner,
 )
@@ -60,7 +60,7 @@ def seen(count, batch=8, drop=0.0, seed=0, capacity=50):
     """Which rows had a gradient, the number of minibatches, and the rows in all."""
     learner = new_learner({"w": jnp.zeros(capacity, jnp.float32)})
     rows = jnp.arange(capacity, dtype=jnp.int32)
-    learner, mean = fit(
+    learner, mean = fit_pass(
         Seen(capacity), batch, learner, rows, jnp.int32(count), number(drop), number(1), jax.random.key(seed)
     )
     steps = int(learner.optimizer.count)
@@ -126,7 +126,7 @@ def centre(states):
 def train(loss, learner, rows, count, passes=60, rate=0.01):
     errors = []
     for i in range(passes):
-        learner, error = fit(loss, 32, learner, rows, jnp.int32(count), number(0), number(rate), jax.random.key(i))
+        learner, error = fit_pass(loss, 32, learner, rows, jnp.int32(count), number(0), number(rate), jax.random.key(i))
         errors.append(float(error))
     return learner, errors
 
@@ -311,7 +311,7 @@ def test_running_statistics_become_those_of_the_data_and_only_they_move_at_rate_
     first = new_learner(weights_of(NORMED))
     learner = first
     for i in range(150):
-        learner, _ = fit(
+        learner, _ = fit_pass(
             AlphaZeroLoss(NORMED, False), 96, learner, rows, jnp.int32(96), number(0), number(0), jax.random.key(i)
         )
     layer, norm = jax.device_get((first.weights["dense_0"], learner.weights["norm_0"]))
@@ -327,7 +327,7 @@ def test_adam_does_not_move_running_statistics(rows):
     """They are where the rows alone have put them, and the optimizer has nothing about them."""
     loss = AlphaZeroLoss(NORMED, False, l2=0.1)
     first = new_learner(weights_of(NORMED))
-    learner, _ = fit(loss, 96, first, rows, jnp.int32(96), number(0), number(0.1), jax.random.key(0))
+    learner, _ = fit_pass(loss, 96, first, rows, jnp.int32(96), number(0), number(0.1), jax.random.key(0))
     _, aside = jax.jit(loss)(first.weights, rows, jnp.ones(96, bool), jax.random.key(0))
     for name in ("norm_0", "norm_1"):
         for part in ("mean", "var"):

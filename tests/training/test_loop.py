@@ -30,7 +30,7 @@ from beamzero.storage.run import Run
 from beamzero.storage.seal import seal
 from beamzero.training import loop
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.fit import fit
+from beamzero.training.fit import fit_pass
 from beamzero.training.loop import draw_run, read_anchors
 from beamzero.training.report import Report, losses
 from tests.training.toy import (
@@ -741,9 +741,9 @@ def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_good_checkpoi
     def spoiled(loss, batch_size, learner, *rest):
         if isinstance(loss, QLoss) and next(fits) == 3:
             learner = learner._replace(weights=jax.tree.map(lambda x: x * np.float32(np.inf), learner.weights))
-        return fit(loss, batch_size, learner, *rest)
+        return fit_pass(loss, batch_size, learner, *rest)
 
-    monkeypatch.setattr("beamzero.algorithms.probs.iterate.fit", spoiled)
+    monkeypatch.setattr("beamzero.algorithms.probs.iterate.fit_pass", spoiled)
     folder = tmp_path / "run"
     assert main(command(folder, rate_every=0)) == 1
     out, err = capsys.readouterr()

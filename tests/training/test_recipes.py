@@ -15,7 +15,7 @@ from beamzero.search.memory import total_bytes
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import list_recipes, make_settings
 from beamzero.training.loop import train
-from beamzero.training.order import Order
+from beamzero.training.request import RunRequest
 from tests.training.toy import NET, numbers
 
 TOY_SIZE: dict[str, dict[str, Any]] = {
@@ -81,7 +81,7 @@ def test_recipes_run_at_toy_size(name, tmp_path):
     some = 4 if recipe.settings.get("q_games") else 0
     if recipe.algorithm == "probs":
         changes |= {"q_games": some, "q_games_per_step": some}
-    outcome = train(Order(recipe.game, tmp_path / "run", recipe=recipe, changes=changes))
+    outcome = train(RunRequest(recipe.game, tmp_path / "run", recipe=recipe, changes=changes))
     (record,) = numbers(tmp_path / "run")
     assert outcome.iterations == 1 and record["states"] > 8
     if recipe.algorithm == "probs":

@@ -19,7 +19,7 @@ from beamzero.cli import main
 from beamzero.core.errors import BadInput
 from beamzero.experiments import pieces as module
 from beamzero.experiments import studies
-from beamzero.experiments.reproduce import Finished, reproduce
+from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
 from beamzero.experiments.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
 from beamzero.games import make_game
@@ -60,7 +60,7 @@ def tell(*told) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory) -> tuple[Path, Finished]:
+def whole(tmp_path_factory) -> tuple[Path, Reproduced]:
     """A study that was done in one go, with its folder."""
     folder = tmp_path_factory.mktemp("studies") / "whole"
     found = reproduce(small_study(1), folder, tell, SMALL)
@@ -68,7 +68,7 @@ def whole(tmp_path_factory) -> tuple[Path, Finished]:
     return folder, found
 
 
-def numbers(found: Finished) -> list[tuple]:
+def numbers(found: Reproduced) -> list[tuple]:
     return [(one.points, one.mean_turns, one.trials) for one in found.results]
 
 

@@ -18,10 +18,10 @@ from beamzero.storage.metrics import read_metrics
 from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
-from beamzero.training.crew import CORES, Crew
+from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.loop import Outcome, train
-from beamzero.training.order import Order
 from beamzero.training.report import QUIET, Report
+from beamzero.training.request import RunRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 GAME = "tic_tac_toe"
@@ -63,18 +63,18 @@ def settings(algorithm: str = "probs", **changes: Any) -> Any:
     return make_settings(None, {**TOYS[algorithm], **changes}, algorithm)
 
 
-def order(folder: Path, **changes: Any) -> Order:
-    """`changes` are fields of Order; those that are none are settings."""
-    fields = {key: changes.pop(key) for key in list(changes) if key in Order.__dataclass_fields__}
+def request(folder: Path, **changes: Any) -> RunRequest:
+    """`changes` are fields of RunRequest; those that are none are settings."""
+    fields = {key: changes.pop(key) for key in list(changes) if key in RunRequest.__dataclass_fields__}
     if fields.get("resume"):
-        return Order(GAME, folder, changes=changes, **fields)
+        return RunRequest(GAME, folder, changes=changes, **fields)
     toy = TOYS[fields.get("algorithm") or "probs"]
-    return Order(**{"game": GAME, "folder": folder, "changes": {**toy, **changes}, **fields})
+    return RunRequest(**{"game": GAME, "folder": folder, "changes": {**toy, **changes}, **fields})
 
 
-def run_toy(folder: Path, report: Report = QUIET, crew: Crew = CORES, **changes: Any) -> Outcome:
+def run_toy(folder: Path, report: Report = QUIET, executor: Executor = LOCAL_EXECUTOR, **changes: Any) -> Outcome:
     """Without pictures, unless they are asked for: to draw them takes as long as to train."""
-    return train(order(folder, **{"pictures": False, **changes}), report, crew)
+    return train(request(folder, **{"pictures": False, **changes}), report, executor)
 
 
 def command(folder: Path, *more: str, algorithm: str = "probs", **changes: Any) -> list[str]:

@@ -13,13 +13,14 @@ from jax import Array
 
 from beamzero.algorithms.alphazero.agent import AlphaZeroAgent
 from beamzero.algorithms.alphazero.loss import AlphaZeroLoss
-from beamzero.algorithms.alphazero.self_play import Credit, SearchedGames, SearchPlay, play_lanes
+from beamzero.algorithms.alphazero.self_play import Credit, SearchedGames, SearchPlay, play_shards
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.algorithms.alphazero.window import Window, empty_window, keep
 from beamzero.arena.battle import battle
 from beamzero.arena.battle_size import battle_needs
 from beamzero.core.cores import searches_at_once
 from beamzero.core.errors import RunStopped
+from beamzero.core.progress import OnPhase, OnProgress
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.players import Player, SearchPlayer
@@ -30,12 +31,11 @@ from beamzero.search.mcts import MCTS
 from beamzero.search.memory import Needs, bytes_of, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import Likeliest
 from beamzero.search.teaching import Teacher
-from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes
+from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Shard, cut_shards
 from beamzero.training.fit import Learner, fit_samples, learner_bytes, new_learner
-from beamzero.training.laps import Laps
-from beamzero.training.report import Phase
 from beamzero.training.schedule import cosine, share_done
 from beamzero.training.settings import RunSettings
+from beamzero.training.stopwatch import Stopwatch
 
 
 class AlphaZeroState(NamedTuple):
@@ -47,7 +47,7 @@ class AlphaZeroState(NamedTuple):
     behind: tuple[Weights, ...] = ()  # of the agents of the last iterations, the oldest first: as many as games lag
 
     def as_tree(self) -> dict[str, Any]:
-        """As plain dicts, which is how it lies on disk."""
+        """Give the state as plain dicts, as it is saved."""
         tree = {"net": self.net._asdict(), "best": self.best, "window": self.window.as_tree()}
         if self.behind:
             tree["behind"] = {str(number): weights for number, weights in enumerate(self.behind)}
@@ -61,7 +61,7 @@ class AlphaZero:
     title: ClassVar[str] = "AlphaZero"
     settings_type: ClassVar[type[RunSettings]] = AlphaZeroSettings
     agent: ClassVar[AgentKind] = AlphaZeroAgent()
-    pieces: ClassVar[bool] = True
+    uses_executor: ClassVar[bool] = True
     sizes: ClassVar[tuple[str, ...]] = ("window", "lag")
     compared: ClassVar[Mapping[str, Any]] = {"rate_sims": 0, "gate_games": 0}  # whose evaluations are not counted
 
@@ -82,7 +82,7 @@ class AlphaZero:
         return AlphaZeroState(new_learner(weights), weights, window, (weights,) * self.settings.lag)
 
     def from_tree(self, tree: dict[str, Any]) -> AlphaZeroState:
-        """The state that was saved as `tree`."""
+        """Make the state that was saved as `tree`."""
         behind = tuple(tree["behind"][str(number)] for number in range(self.settings.lag))
         window = Window.from_tree(tree["window"], self.game)
         return AlphaZeroState(Learner(**tree["net"]), tree["best"], window, behind)
@@ -106,14 +106,14 @@ class AlphaZero:
         return f"{sims} simulations" if sims else "one look at the net"
 
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
-        settings, game, lane = self.settings, self.game, self._lane
+        settings, game, shard = self.settings, self.game, self._shard
         row = state_bytes(game) + 2 * game.max_moves
-        a_place = lane.turns * (row + 10) + lane.openings * state_bytes(game)
+        a_place = shard.turns * (row + 10) + shard.openings * state_bytes(game)
         at_once = 0 if elsewhere else min(settings.lanes, searches_at_once())
-        # All lanes, those that are played at the moment once more, and one as it comes into the window.
-        games = (settings.games + max(1, at_once) * lane.games) * a_place
+        # All shards, those that are played at the moment once more, and one as it comes into the window.
+        games = (settings.games + max(1, at_once) * shard.games) * a_place
         window = settings.window * (row + 4)
-        trees = self._teacher.bytes_needed(game, at_once * lane.games)
+        trees = self._teacher.bytes_needed(game, at_once * shard.games)
         batch = settings.batch_size * self.net.bytes_per_row()
         held = {
             smaller(net=settings.net): learner_bytes(self.net) + settings.lag * bytes_of(self.net.shapes()),
@@ -121,7 +121,7 @@ class AlphaZero:
         }
         smaller_window = smaller(window=settings.window)
         playing = {smaller_window: window, fewer(sims=settings.sims): trees}
-        # The window before the games come in, after those of one lane, and after those of the next.
+        # The window before the games come in, after those of one shard, and after those of the next.
         learning = {smaller_window: (2 + (settings.lanes > 1)) * window, smaller(batch_size=settings.batch_size): batch}
         gating = together({smaller_window: 2 * window}, self._gate_needs())
         return together(held, heaviest(playing, learning, gating))
@@ -138,24 +138,24 @@ class AlphaZero:
         state: AlphaZeroState,
         iteration: int,
         key: Array,
-        report: Phase,
+        report: OnPhase,
         share: float | None = None,
-        crew: Crew = CORES,
+        executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[AlphaZeroState, dict[str, Any]]:
         """One iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         fit_key = jax.random.split(jax.random.fold_in(key, iteration))[1]
         rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
-        clock = Laps()
+        clock = Stopwatch()
 
         agents = (*state.behind, state.best)
-        lanes, evaluations = self._play(agents, iteration, key, report, crew)
+        shards, evaluations = self._play(agents, iteration, key, report, executor)
         clock.lap("self_play")
 
         report("fitting", 0, 1)
         window = state.window
-        for games in lanes:
+        for games in shards:
             window = keep(self.game, self._credit, window, games)
         net, loss, parts = fit_samples(
             AlphaZeroLoss(self.net, settings.symmetry, settings.l2, settings.value_weight), settings.batch_size,
@@ -167,8 +167,8 @@ class AlphaZero:
 
         best, gate = self._gate(state.best, net.weights, iteration, report)
         clock.lap("gate")
-        turns = sum(int(jnp.sum(games.played)) for games in lanes)
-        played = sum(int(jnp.sum(games.ended)) for games in lanes)
+        turns = sum(int(jnp.sum(games.played)) for games in shards)
+        played = sum(int(jnp.sum(games.ended)) for games in shards)
         return AlphaZeroState(net, best, window, agents[1:]), {
             **{name: float(part) for name, part in parts.items()}, "loss": float(loss), **gate,
             "mean_turns": turns / played, "games": played, "states": turns,
@@ -178,38 +178,37 @@ class AlphaZero:
 
     # --- playing ---------------------------------------------------------------------------------------------------
 
-    def play(self, best: Weights, lanes: Sequence[Lane], told: Told) -> list[tuple[SearchedGames, int]]:
-        """The games of each lane, and how many evaluations they took."""
+    def play(self, best: Weights, shards: Sequence[Shard], on_progress: OnProgress) -> list[tuple[SearchedGames, int]]:
+        """Play the games of shards, turn by turn. Returns for each its games, and how many evaluations they took."""
         evaluator = make_joint_evaluator(self.net, best)
-        return play_lanes(self.game, self._teacher, self._lane, evaluator, lanes, told)
+        return play_shards(self.game, self._teacher, self._shard, evaluator, shards, on_progress)
 
     def _play(
-        self, agents: Sequence[Weights], iteration: int, key: Array, report: Phase, crew: Crew
+        self, agents: Sequence[Weights], iteration: int, key: Array, report: OnPhase, executor: Executor
     ) -> tuple[list[SearchedGames], int]:
-        """The games of each lane, and how many evaluations they took.
+        """Play the games of an iteration. Returns those of each shard, and how many evaluations they took.
 
         The first of the `agents` plays this iteration's games, and each of the others those of an iteration to come.
         """
         settings = self.settings
 
-        def progress(done: int) -> None:
-            report("self-play", done, settings.games)
+        progress = functools.partial(report, "self-play")
 
         def batch(ahead: int) -> Batch:
             play_key = jax.random.split(jax.random.fold_in(key, iteration + ahead))[0]
-            return Batch(agents[ahead], cut_lanes(iteration + ahead, settings.games, settings.lanes, play_key))
+            return Batch(agents[ahead], cut_shards(iteration + ahead, settings.games, settings.lanes, play_key))
 
-        progress(0)
-        lanes, evaluations = [], 0
+        progress(0, settings.games)
+        shards, evaluations = [], 0
         ahead = range(1, min(len(agents), settings.iterations - iteration))
-        for games, asked in crew.do(self.play, batch(0), progress, list(map(batch, ahead))):
-            lanes.append(games)
+        for games, asked in executor.map_in_steps(self.play, batch(0), progress, list(map(batch, ahead))):
+            shards.append(games)
             evaluations += asked
-            progress(len(lanes) * self._lane.games)
-        return lanes, evaluations
+            progress(len(shards) * self._shard.games, settings.games)
+        return shards, evaluations
 
     @functools.cached_property
-    def _lane(self) -> SearchPlay:
+    def _shard(self) -> SearchPlay:
         settings = self.settings
         return SearchPlay(
             games=settings.games // settings.lanes,
@@ -251,7 +250,7 @@ class AlphaZero:
     def _gate_search(self) -> MCTS:
         return self._puct(self.settings.gate_sims or self.settings.sims)
 
-    def _gate(self, best: Weights, new: Weights, iteration: int, report: Phase) -> tuple[Weights, dict[str, Any]]:
+    def _gate(self, best: Weights, new: Weights, iteration: int, report: OnPhase) -> tuple[Weights, dict[str, Any]]:
         """The weights that are the agent from now on, and the new net's score against the best one before."""
         settings = self.settings
         if not settings.gate_games:

@@ -1,4 +1,4 @@
-"""What the net learns from, and how far it is from that."""
+"""The rows that the net learns from, and the loss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from beamzero.training.fit import Aside, mean, mean_square, observe
 
 
 class AlphaZeroRows(NamedTuple):
-    """What the net of AlphaZero learns from."""
+    """Rows that the net of AlphaZero learns from."""
 
     states: State  # [N, ...] none of them over
     policy: Array  # float [N, K] the search's probability of each legal move, in the slots of `Game.moves`

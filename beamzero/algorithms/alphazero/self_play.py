@@ -1,9 +1,9 @@
 """Games that a search plays against itself, many at once; what it found in every position is what the net learns.
 
-On a GPU all games run in one batch, on several in one batch each. A CPU has several lanes of games, each a program of
+On a GPU all games run in one batch, on several in one batch each. A CPU has several shards of games, each a program of
 its own, one a core at a time.
 
-Games end at different times, and on a GPU a place whose game is over costs nearly as much as one that plays. So a lane
+Games end at different times, and on a GPU a place whose game is over costs nearly as much as one that plays. So a shard
 may play on: for so many turns a new game begins wherever one has ended, and only then are those that run played out.
 """
 
@@ -21,6 +21,7 @@ import numpy as np
 from jax import Array, lax
 
 from beamzero.core.devices import everywhere, on_each, stacked, unstacked
+from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
 from beamzero.games.game import keep_if
@@ -28,12 +29,12 @@ from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
 from beamzero.search.simple import Likeliest, random_moves
 from beamzero.search.teaching import Teacher
-from beamzero.training.crew import Lane
+from beamzero.training.executor import Shard
 
 
 @dataclasses.dataclass(frozen=True)
 class SearchPlay:
-    """How the games of one lane are played."""
+    """How the games of one shard are played."""
 
     games: int
     max_turns: int
@@ -48,7 +49,7 @@ class SearchPlay:
     adjudicate: float = 0.0
     """A cut game's result is this share of what the game's own evaluation says of its last position."""
     adjudicate_scale: float = 1.0
-    """What that evaluation is multiplied by, as logarithms of odds."""
+    """A factor of that evaluation, as logarithms of odds."""
 
     @property
     def turns(self) -> int:
@@ -57,7 +58,7 @@ class SearchPlay:
 
     @property
     def handicapped(self) -> int:
-        """H: the places, the first of a lane, whose games begin with one side at a disadvantage."""
+        """H: the places, the first of a shard, whose games begin with one side at a disadvantage."""
         return math.ceil(self.handicap * self.games - 1e-9)
 
     @property
@@ -81,7 +82,7 @@ class Credit:
     evaluation: float = 0.0
     """The share of what the game's own evaluation says of the state itself, taken from that of the result."""
     evaluation_scale: float = 1.0
-    """What that evaluation is multiplied by, as logarithms of odds."""
+    """A factor of that evaluation, as logarithms of odds."""
 
 
 class SearchedGames(NamedTuple):
@@ -119,36 +120,36 @@ class SearchedGames(NamedTuple):
 
 
 def _own_evaluation(game: Game, scale: float) -> Callable[[State], Array]:
-    """What the game's own evaluation says of states [B], for the sides to move."""
+    """Make a function of states [B] that gives the game's own evaluation, float32 [B], for the sides to move."""
     return feature_evaluator(game, scale * hand_made_weights(game)).value
 
 
-def play_lanes(
+def play_shards(
     game: Game,
     search: Teacher,
     settings: SearchPlay,
     evaluator: Evaluator,
-    lanes: Sequence[Lane],
-    progress: Callable[[int], None] = lambda done: None,
+    shards: Sequence[Shard],
+    on_progress: OnProgress = no_progress,
 ) -> list[tuple[SearchedGames, int]]:
-    """Play the games of lanes to their end, each on a device of its own; and how many evaluations each took.
+    """Play the games of shards to their end, each on a device of its own; and how many evaluations each took.
 
-    A single lane, or as many as there are devices. `progress` is told how many places are finished; where a lane plays
-    on, the share of the turns that are done stands for that.
+    A single shard, or as many as there are devices. `on_progress` is called with how many places are finished, of how
+    many; where a shard plays on, the share of the turns that are done stands for that.
     """
-    began = stacked(lanes)
-    evaluator = evaluator if len(lanes) == 1 else everywhere(evaluator)
+    began = stacked(shards)
+    evaluator = evaluator if len(shards) == 1 else everywhere(evaluator)
     at = on_each(_Begin(game, settings), evaluator, began), began.key
     turn = _Turn(game, search, settings)
     evaluations = np.array(jax.device_get(at[0].evaluations), np.int64)
-    idle = np.zeros(len(lanes), np.int32)
+    idle = np.zeros(len(shards), np.int32)
     for number in range(1, settings.turns + 1):
-        playing = idle < settings.games  # a lane that is finished waits for the others
+        playing = idle < settings.games  # a shard that is finished waits for the others
         at, finished = on_each(turn, evaluator, at, used_up=True)
         idle, asked = jax.device_get((finished, at[0].evaluations))
         evaluations += np.where(playing, asked, 0)
-        share = len(lanes) * settings.games * number // settings.turns if settings.play_on else 0
-        progress(max(int(idle.sum()), share))
+        share = len(shards) * settings.games * number // settings.turns if settings.play_on else 0
+        on_progress(max(int(idle.sum()), share), len(shards) * settings.games)
         if int(idle.min()) == settings.games:
             break
     return list(zip(unstacked(at[0]), evaluations.tolist(), strict=True))
@@ -156,14 +157,14 @@ def play_lanes(
 
 @dataclasses.dataclass(frozen=True)
 class _Begin:
-    """Where the games of a lane begin."""
+    """A program: the beginnings of the games of a shard."""
 
     game: Game
     settings: SearchPlay
 
-    def __call__(self, evaluator: Evaluator, lane: Lane) -> SearchedGames:
+    def __call__(self, evaluator: Evaluator, shard: Shard) -> SearchedGames:
         game, turns, count = self.game, self.settings.turns, self.settings.games
-        init_key, opening_key = jax.random.split(jax.random.split(lane.random_key)[0])
+        init_key, opening_key = jax.random.split(jax.random.split(shard.random_key)[0])
         states = self._open(count, init_key, opening_key)
         openings = jax.tree.map(lambda x: x[None], states)
         if more := self.settings.openings - 1:
@@ -174,7 +175,7 @@ class _Begin:
             openings, evaluations = self._handicap(openings, evaluator, jax.random.fold_in(opening_key, 2))
         # The whole part of number * share grows by one at every greedy game, so that they are spread evenly over the
         # run.
-        number = (lane.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
+        number = (shard.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
         share = self.settings.greedy_games
         nothing, never = jnp.zeros((turns, count), jnp.float32), jnp.zeros((turns, count), jnp.bool_)
         return SearchedGames(
@@ -215,7 +216,7 @@ class _Begin:
 
 
 def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
-    """The states [B] after 0 to `most` random moves each, all numbers alike; a move that ends a game is not made."""
+    """Make 0 to `most` random moves in states [B], all numbers alike; a move that ends a game is not made."""
     plies, move_key = _draw_lengths(most, states, key)
 
     def move(ply: Array, states: State) -> State:
@@ -227,7 +228,9 @@ def open_at_random(game: Game, most: int, states: State, key: Array) -> State:
 
 
 def open_with_handicap(game: Game, most: int, states: State, evaluator: Evaluator, key: Array) -> tuple[State, Array]:
-    """The same with the evaluator's best moves for one side of each game, drawn evenly; and how often it was asked.
+    """Open games at random, with the evaluator's best moves for one side of each, drawn evenly.
+
+    Returns the states [B] after 0 to `most` moves each, and how often the evaluator was asked.
 
     Where its move would end the game a random one is made, so that games go on in which one side is about to win.
     """
@@ -255,14 +258,14 @@ def _draw_lengths(most: int, states: State, key: Array) -> tuple[Array, Array]:
 
 
 def _go_on(game: Game, states: State, moved: State, where: Array, key: Array) -> State:
-    """What was moved to, dice rolled, `where` [B] that holds and no game has ended by it; else the states."""
+    """Take the states [B] after the moves, dice rolled, `where` [B] holds and no game has ended; else `states`."""
     moved = settle_all(game, moved, jax.random.fold_in(key, 1))
     return jax.vmap(keep_if)(where & ~jax.vmap(game.over)(moved), moved, states)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Turn:
-    """One move of every running game of a lane; and how many places are finished then."""
+    """A program: one move of every running game of a shard; and how many places are finished then."""
 
     game: Game
     search: Teacher
@@ -271,7 +274,7 @@ class _Turn:
     def __call__(
         self, evaluator: Evaluator, at: tuple[SearchedGames, Array]
     ) -> tuple[tuple[SearchedGames, Array], Array]:
-        """`at` are the games and the data of their lane's key, which come back with them."""
+        """`at` are the games and the data of their shard's key, which come back with them."""
         game, settings, (games, data) = self.game, self.settings, at
         turn, now = games.turn, games.now
         play_key = jax.random.split(jax.random.wrap_key_data(data))[1]

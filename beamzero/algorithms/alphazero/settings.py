@@ -9,7 +9,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import make_net
 from beamzero.search.mcts import MOST_SIMULATIONS
-from beamzero.training.settings import RunSettings, check_lanes, default_lanes, setting
+from beamzero.training.settings import RunSettings, check_shards, default_shards, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,10 +138,10 @@ class AlphaZeroSettings(RunSettings):
             raise BadInput(f"search is {self.search!r}, but must be puct or gumbel")
         if self.handicap and not self.random_plies:
             raise BadInput("handicap is about the random moves that games begin with: set random_plies too")
-        check_lanes(self.lanes, self.games)
+        check_shards(self.lanes, self.games)
         make_net(self.net)
 
     def resolved(self, game: Game, workers: int = 0) -> Self:
-        """Fix also how many lanes of games are played side by side."""
-        lanes = self.lanes or default_lanes(self.games, workers)
+        """Fix also how many shards of games (the setting `lanes`) are played side by side."""
+        lanes = self.lanes or default_shards(self.games, workers)
         return dataclasses.replace(super().resolved(game, workers), lanes=lanes)

@@ -1,4 +1,4 @@
-"""What AlphaZero learns from: the last positions of its games, over many iterations, the oldest overwritten."""
+"""The window that AlphaZero learns from: the last positions of its games; the oldest are overwritten."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -18,8 +18,8 @@ from beamzero.algorithms.probs.self_play import Games, SelfPlay, self_play
 from beamzero.algorithms.probs.settings import ProbsSettings
 from beamzero.algorithms.probs.targets import Searches, cut_searches, gather, mix_in_q, search_some
 from beamzero.core.cores import searches_at_once
-from beamzero.core.devices import at_once
 from beamzero.core.errors import RunStopped
+from beamzero.core.progress import OnPhase
 from beamzero.games import Game
 from beamzero.nets import Net, Weights, compute_dtype, make_net
 from beamzero.players import Player, SearchPlayer
@@ -28,12 +28,11 @@ from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import Evaluator, RootMoves
 from beamzero.search.memory import Needs, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import OneLook
-from beamzero.training.crew import CORES, Batch, Crew, Lane, Told, cut_lanes, nobody
-from beamzero.training.fit import Learner, Loss, ValueLoss, ValueRows, fit, learner_bytes, new_learner
-from beamzero.training.laps import Laps
-from beamzero.training.report import Phase
+from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Shard, cut_shards
+from beamzero.training.fit import Learner, Loss, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
 from beamzero.training.schedule import cosine, evenly, share_done
 from beamzero.training.settings import RunSettings
+from beamzero.training.stopwatch import Stopwatch
 
 
 class ProbsState(NamedTuple):
@@ -43,12 +42,12 @@ class ProbsState(NamedTuple):
     q: Learner
 
     def as_tree(self) -> dict[str, Any]:
-        """As plain dicts, which is how it lies on disk."""
+        """Give the state as plain dicts, as it is saved."""
         return {"value": self.value._asdict(), "q": self.q._asdict()}
 
     @property
     def weights(self) -> Weights:
-        """Of both nets."""
+        """The weights of both nets, V and Q."""
         return {"value": self.value.weights, "q": self.q.weights}
 
 
@@ -59,7 +58,7 @@ class Probs:
     title: ClassVar[str] = "PROBS"
     settings_type: ClassVar[type[RunSettings]] = ProbsSettings
     agent: ClassVar[AgentKind] = ProbsAgent()
-    pieces: ClassVar[bool] = True
+    uses_executor: ClassVar[bool] = True
     sizes: ClassVar[tuple[str, ...]] = ()
     compared: ClassVar[Mapping[str, Any]] = {}
 
@@ -87,7 +86,7 @@ class Probs:
         return ProbsState(new_learner(self.value_net.init(value_key)), new_learner(self.q_net.init(q_key)))
 
     def from_tree(self, tree: dict[str, Any]) -> ProbsState:
-        """The state that was saved as `tree`."""
+        """Make the state that was saved as `tree`."""
         return ProbsState(Learner(**tree["value"]), Learner(**tree["q"]))
 
     def from_agent(self, fresh: ProbsState, weights: Mapping[str, Weights]) -> ProbsState:
@@ -138,9 +137,9 @@ class Probs:
         state: ProbsState,
         iteration: int,
         key: Array,
-        report: Phase,
+        report: OnPhase,
         share: float | None = None,
-        crew: Crew = CORES,
+        executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[ProbsState, dict[str, Any]]:
         """One iteration: play, fit V to the outcomes, search the states, fit Q to what the searches found, forget.
 
@@ -151,12 +150,12 @@ class Probs:
         play_key, value_key, q_key = jax.random.split(jax.random.fold_in(key, iteration), 3)
         expand = evenly(share, settings.expand_first or settings.expand, settings.expand)
         slow_down = cosine(share, settings.final_learning_rate)
-        clock = Laps()
+        clock = Stopwatch()
 
-        lanes = cut_lanes(iteration, settings.games, settings.lanes, play_key)
+        shards = cut_shards(iteration, settings.games, settings.lanes, play_key)
         report("self-play", 0, settings.games)
         parts = []
-        for part in crew.do(self.play, Batch(state.weights, lanes), nobody):
+        for part in executor.map(self.play, Batch(state.weights, shards)):
             parts.append(part)
             report("self-play", len(parts) * self._self_play.games, settings.games)
         games = all_games(parts)
@@ -187,7 +186,7 @@ class Probs:
                 part, drop = thin_out(part, jnp.float32(drop), jax.random.fold_in(step_key, 1)), 0.0
             size = int(part.size)
             some = cut_searches(part, self._search_batch, expand)
-            found = crew.do(self.search, Batch(state.weights, some), nobody)
+            found = executor.map(self.search, Batch(state.weights, some))
             rows, asked = gather(
                 self.game, part, self._search_batch, found, functools.partial(self._searching, report, size)
             )
@@ -209,22 +208,16 @@ class Probs:
             "learning_rate_share": slow_down, "seconds": clock.seconds,
         }  # fmt: skip
 
-    def play(self, weights: Weights, lanes: Sequence[Lane], told: Told) -> list[Games]:
-        """The games of each lane."""
-        return at_once(self._play_lane, weights, lanes)
+    def play(self, weights: Weights, shard: Shard) -> Games:
+        """Play the games of a shard."""
+        return self_play(self.game, self._self_play, self._evaluator(weights), shard.random_key)
 
-    def search(self, weights: Weights, searches: Sequence[Searches], told: Told) -> list[tuple[RootMoves, Array]]:
-        """What beam searches find; and how many evaluations that took."""
-        return at_once(self._search_some, weights, searches)
-
-    def _play_lane(self, weights: Weights, lane: Lane) -> Games:
-        return self_play(self.game, self._self_play, self._evaluator(weights), lane.random_key)
-
-    def _search_some(self, weights: Weights, some: Searches) -> tuple[RootMoves, Array]:
+    def search(self, weights: Weights, some: Searches) -> tuple[RootMoves, Array]:
+        """Search from some states. Returns the values of their moves, and how many evaluations that took."""
         return search_some(self.game, self._search, self._evaluator(weights), some)
 
     @staticmethod
-    def _searching(report: Phase, total: int, done: int) -> None:
+    def _searching(report: OnPhase, total: int, done: int) -> None:
         report("searching", done, total)
 
     def _fit(
@@ -242,7 +235,7 @@ class Probs:
         """`passes` passes over rows, each less a share `drop`; and the last one's mean loss, which must be a number."""
         error = jnp.float32(0)
         for number in range(passes):
-            learner, error = fit(
+            learner, error = fit_pass(
                 loss, batch_size, learner, rows, count,
                 jnp.float32(drop), jnp.float32(rate), jax.random.fold_in(key, number),
             )  # fmt: skip

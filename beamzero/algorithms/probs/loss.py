@@ -1,4 +1,4 @@
-"""What Q learns from, and how far it is from that. V learns by the `ValueLoss` that all algorithms share."""
+"""The rows that Q learns from, and its loss. V learns by the `ValueLoss` that all algorithms share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from beamzero.training.fit import Aside, mean_square, observe
 
 
 class QRows(NamedTuple):
-    """What Q learns from."""
+    """Rows that Q learns from."""
 
     states: State  # [N, ...]
     moves: Array  # int32 [N, K] the legal moves

@@ -25,7 +25,7 @@ class Memory(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=0)
 def remember(capacity: int, games: Games) -> Memory:
-    """The states of `games`, game by game; where they are more than `capacity`, the last ones."""
+    """Keep the states of `games`, game by game; where they are more than `capacity`, the last ones."""
     flat = jax.tree.map(lambda x: x.reshape(x.shape[0] * x.shape[1], *x.shape[2:]), (games.states, games.outcome))
     places, count = pack(games.played.reshape(-1))
     places = jnp.roll(places, -jnp.maximum(count - capacity, 0))[:capacity]
@@ -44,7 +44,7 @@ def thin_out(memory: Memory, drop: Array, key: Array) -> Memory:
 
 
 def remember_with_rolls(capacity: int, games: Games) -> Memory:
-    """The same with the positions before the dice were thrown, each behind the one from which a move led there."""
+    """Keep the states of `games` and the positions before rolls of dice, each behind the state that led there."""
     return remember(capacity, games if games.rolls is None else _with_rolls(games))
 
 
@@ -63,7 +63,7 @@ def _with_rolls(games: Games) -> Games:
 
 
 def all_games(parts: Sequence[Games]) -> Games:
-    """The games of all parts, in order."""
+    """Join the games of all parts, in order."""
     if len(parts) == 1:
         return parts[0]
     return _join(*parts)
@@ -75,5 +75,5 @@ def _join(*parts: Games) -> Games:
 
 
 def some_games(games: Games, first: int, number: int) -> Games:
-    """`number` of the games, from the `first` on."""
+    """Take `number` of the games, from the `first` on."""
     return jax.tree.map(lambda x: x[first : first + number], games)

@@ -45,7 +45,7 @@ class Games(NamedTuple):
 
 
 class Rolls(NamedTuple):
-    """What G moves in each of T turns led to, before the dice were thrown."""
+    """Positions after G moves in each of T turns, before the dice were thrown."""
 
     states: State  # [G, T, ...]
     played: Array  # bool [G, T] whether dice were to be thrown there

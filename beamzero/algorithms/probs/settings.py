@@ -12,7 +12,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import make_net
 from beamzero.search.beam import MOST_EXPANSIONS, BeamSearch
-from beamzero.training.settings import RunSettings, check_lanes, default_lanes, setting
+from beamzero.training.settings import RunSettings, check_shards, default_shards, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ProbsSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_lanes(self.lanes, self.games)
+        check_shards(self.lanes, self.games)
         if self.q_games > self.games:
             raise BadInput(f"q_games is {self.q_games}, but must be at most games, {self.games}")
         if self.expand_first > self.expand:
@@ -92,11 +92,11 @@ class ProbsSettings(RunSettings):
         make_net(self.q_net)
 
     def resolved(self, game: Game, workers: int = 0) -> Self:
-        """Fix also how many searches and how many lanes of games run side by side."""
+        """Fix also how many searches and how many shards of games (the setting `lanes`) run side by side."""
         return dataclasses.replace(
             super().resolved(game, workers),
             search_batch=self.search_batch or self._default_search_batch(game, workers),
-            lanes=self.lanes or default_lanes(self.games, workers),
+            lanes=self.lanes or default_shards(self.games, workers),
         )
 
     def _default_search_batch(self, game: Game, workers: int) -> int:

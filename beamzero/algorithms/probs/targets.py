@@ -1,4 +1,4 @@
-"""What Q should have said, by a beam search from every remembered state; and what V should have, by outcomes and Q."""
+"""Training targets: of Q by a beam search from every remembered state, and of V by outcomes and Q."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Searches(NamedTuple):
 
 
 def cut_searches(memory: Memory, batch: int, expansions: int) -> list[Searches]:
-    """The real rows of `memory`, `batch` of them at a time. Other numbers of `expansions` compile nothing anew."""
+    """Cut the real rows of `memory` into searches, `batch` at a time. Other `expansions` compile nothing anew."""
     limit = jnp.int32(expansions)
     return [_cut(batch, memory, jnp.int32(first), limit) for first in range(0, int(memory.size), batch)]
 
@@ -43,7 +43,7 @@ def _cut(batch: int, memory: Memory, first: Array, expansions: Array) -> Searche
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def search_some(game: Game, search: BeamSearch, evaluator: Evaluator, some: Searches) -> tuple[RootMoves, Array]:
-    """What the searches found; and the number of evaluations."""
+    """Search from some states. Returns the values of their moves, and the number of evaluations."""
     tree = search.start(game, evaluator, some.states, wanted=some.real)
     tree = search.advance(game, evaluator, tree, some.expansions)
     return search.root_moves(game, tree), jnp.sum(tree.evaluations)
@@ -56,9 +56,9 @@ def gather(
     results: Iterable[tuple[RootMoves, Array]],
     progress: Callable[[int], None],
 ) -> tuple[QRows, int]:
-    """What the searches of `cut_searches` found of every row of `memory`; and how many evaluations it took.
+    """Join the results of `cut_searches` into a row for every row of `memory`; and how many evaluations they took.
 
-    `progress` is told how many states have been searched.
+    `progress` is called with how many states have been searched.
     """
     size, rows = int(memory.size), memory.outcome.shape[0]
     moves = np.zeros((rows + batch, game.max_moves), np.int32)

@@ -24,6 +24,7 @@ from beamzero.algorithms.td.agent import TdAgent
 from beamzero.algorithms.td.settings import TdSettings
 from beamzero.core.errors import RunStopped
 from beamzero.core.packing import pack, take_rows
+from beamzero.core.progress import OnPhase
 from beamzero.games import Game, State
 from beamzero.games.chance import settle_all
 from beamzero.nets import Net, Weights, compute_dtype, make_net, make_value_evaluator
@@ -33,12 +34,11 @@ from beamzero.search.children import is_narrow, listed_moves, value_children
 from beamzero.search.evaluator import Evaluator, first_highest, side_sign
 from beamzero.search.memory import Needs, fewer, smaller, state_bytes
 from beamzero.search.simple import BestChild
-from beamzero.training.crew import CORES, Crew
-from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit, learner_bytes, new_learner
-from beamzero.training.laps import Laps
-from beamzero.training.report import Phase
+from beamzero.training.executor import LOCAL_EXECUTOR, Executor
+from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
 from beamzero.training.schedule import cosine, share_done
 from beamzero.training.settings import RunSettings
+from beamzero.training.stopwatch import Stopwatch
 
 
 class TdState(NamedTuple):
@@ -47,7 +47,7 @@ class TdState(NamedTuple):
     value: Learner
 
     def as_tree(self) -> dict[str, Any]:
-        """As plain dicts, which is how it lies on disk."""
+        """Give the state as plain dicts, as it is saved."""
         return {"value": self.value._asdict()}
 
 
@@ -68,7 +68,7 @@ class TD:
     title: ClassVar[str] = "TD(lambda)"
     settings_type: ClassVar[type[RunSettings]] = TdSettings
     agent: ClassVar[AgentKind] = TdAgent()
-    pieces: ClassVar[bool] = False
+    uses_executor: ClassVar[bool] = False
     sizes: ClassVar[tuple[str, ...]] = ()
     compared: ClassVar[Mapping[str, Any]] = {}
 
@@ -87,7 +87,7 @@ class TD:
         return TdState(new_learner(self.net.init(key)))
 
     def from_tree(self, tree: dict[str, Any]) -> TdState:
-        """The state that was saved as `tree`."""
+        """Make the state that was saved as `tree`."""
         return TdState(Learner(**tree["value"]))
 
     def from_agent(self, fresh: TdState, weights: Mapping[str, Weights]) -> TdState:
@@ -120,16 +120,16 @@ class TD:
         state: TdState,
         iteration: int,
         key: Array,
-        report: Phase,
+        report: OnPhase,
         share: float | None = None,
-        crew: Crew = CORES,
+        executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[TdState, dict[str, Any]]:
-        """One iteration: play, and fit the net to what came of its positions. Most of it is fitting: no crew helps."""
+        """Do one iteration: play, and fit the net to the results. Most of it is fitting: the executor is not used."""
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
         rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
-        clock = Laps()
+        clock = Stopwatch()
 
         report("self-play", 0, settings.games)
         games, evaluations = play(
@@ -140,7 +140,7 @@ class TD:
         clock.lap("self_play")
 
         report("fitting", 0, 1)
-        learner, loss = fit(
+        learner, loss = fit_pass(
             ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
             jnp.float32(0), jnp.float32(rate), fit_key,
         )  # fmt: skip
@@ -202,7 +202,7 @@ def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluato
 def learned_from(game: Game, games: Played, trace: Array) -> tuple[ValueRows, Array]:
     """The positions that are learned from, packed, with what each is to learn for the side to move; and how many.
 
-    Those that ended a game are none: their value is the result, and nobody asks a net for it.
+    Those that ended a game are none: their value is the result, and no net is asked for it.
     """
     over = jax.vmap(jax.vmap(game.over))(games.states)
 

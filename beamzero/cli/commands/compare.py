@@ -16,7 +16,7 @@ from beamzero.cli.commands.measure import battle_json
 from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.jobs import ClusterJobs
-from beamzero.experiments.compare import Comparison, Finished, Point, compare
+from beamzero.experiments.compare import Compared, Comparison, Point, compare
 from beamzero.games import make_game
 from beamzero.plots.comparison import draw_comparison
 from beamzero.plots.png import write_png
@@ -102,7 +102,7 @@ def compare_command(
     return None
 
 
-def _as_json(comparison: Comparison, finished: Finished, folder: Path) -> dict[str, Any]:
+def _as_json(comparison: Comparison, finished: Compared, folder: Path) -> dict[str, Any]:
     return {
         "game": comparison.game.spec, "budget": comparison.budget, "amount": comparison.amount,
         "recipes": {
@@ -122,7 +122,7 @@ def _mean_elo(points: Sequence[Point]) -> float | None:
     return None if any(point.bound for point in points) else float(np.mean([point.strength for point in points]))
 
 
-def _show(comparison: Comparison, finished: Finished) -> None:
+def _show(comparison: Comparison, finished: Compared) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("recipe", "weights", "games", "looks", "seconds", "Elo", "by seed"):
         is_text = title in ("recipe", "by seed")

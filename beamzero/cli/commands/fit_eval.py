@@ -23,6 +23,7 @@ from beamzero.arena.calibration import Bin, bin_of, calibrate, grows
 from beamzero.cli.commands.measure import battle_json, show_battle
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase
 from beamzero.core.spec import quote
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
@@ -30,7 +31,7 @@ from beamzero.plots.calibration import draw_calibration
 from beamzero.plots.png import check_picture_path, write_png
 from beamzero.storage.files import writing
 from beamzero.storage.weightsfile import Weights, check_weights_path, replace_weights, save_weights
-from beamzero.training.feature_weights import Learned, Plan, Report, Round, learn_weights
+from beamzero.training.feature_weights import Learned, Plan, Round, learn_weights
 
 _Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Where to write the weights; GAME.weights.json by default.")
@@ -145,7 +146,7 @@ def _with_battle(weights: Weights, played: Battle) -> Weights:
     )
 
 
-def _battle(game: Game, fitted: str, by_hand: str, games: int, seed: int, update: Report) -> Battle:
+def _battle(game: Game, fitted: str, by_hand: str, games: int, seed: int, update: OnPhase) -> Battle:
     players = make_player(fitted, game), make_player(by_hand, game)
     return battle(game, *players, games, seed=seed, progress=lambda done, all_: update("battle", done, all_))
 

@@ -16,7 +16,7 @@ from beamzero.arena.intervals import mean_spread
 from beamzero.cli.commands.cluster import Cluster, WorkerGpus, lasting, training_on
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.experiments.pieces import PieceResult, anchor_elos
-from beamzero.experiments.reproduce import Finished, reproduce
+from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
 from beamzero.experiments.study import Study
 from beamzero.plots.png import write_png
@@ -90,7 +90,7 @@ def reproduce_command(
     return None
 
 
-def _panels(study: Study, finished: Finished) -> list[Curves]:
+def _panels(study: Study, finished: Reproduced) -> list[Curves]:
     """The curves of those panels of which something is there."""
     found = []
     for panel in study.panels:
@@ -106,7 +106,7 @@ def _panels(study: Study, finished: Finished) -> list[Curves]:
     return found
 
 
-def _groups(study: Study, finished: Finished) -> list[tuple[str, list[PieceResult]]]:
+def _groups(study: Study, finished: Reproduced) -> list[tuple[str, list[PieceResult]]]:
     """What panels show, if it is all of one game; and of it, what shares a label that not all have.
 
     What no panel shows is by itself.
@@ -145,7 +145,7 @@ def _group_json(study: Study, title: str, own: Sequence[PieceResult]) -> dict[st
     }  # fmt: skip
 
 
-def _as_json(study: Study, finished: Finished, folder: Path) -> dict[str, Any]:
+def _as_json(study: Study, finished: Reproduced, folder: Path) -> dict[str, Any]:
     return {
         "figure": study.name, "complete": finished.complete, "folder": str(folder),
         "anchors": finished.anchors, "published_anchors": dict(study.anchors), "published_turns": dict(study.turns),
@@ -153,7 +153,7 @@ def _as_json(study: Study, finished: Finished, folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(study: Study, finished: Finished) -> None:
+def _show(study: Study, finished: Reproduced) -> None:
     for game, ratings in finished.anchors.items():
         table = Table("opponent", "Elo", "95% interval", "published", title=game, box=None, header_style="bold")
         for name, (elo, low, high) in ratings.items():
@@ -183,7 +183,7 @@ def _whole(number: float | None) -> str:
     return "" if number is None or number != number else f"{number:.0f}"
 
 
-def _write_csv(path: Path, finished: Finished) -> None:
+def _write_csv(path: Path, finished: Reproduced) -> None:
     opponents = list(dict.fromkeys(name for one in finished.results for name in one.points[-1].scores))
     keys = list(finished.results[0].piece.labels)
     text = io.StringIO()

@@ -25,7 +25,8 @@ from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
 
 if TYPE_CHECKING:  # it needs what the extra `web` installs
-    from beamzero.web.hub import Hub
+    from beamzero.web.agents import AgentPool
+    from beamzero.web.offers import Offers
 
 RUNS = Path("runs")
 
@@ -74,7 +75,7 @@ def serve(
     from beamzero.web.app import HOSTS, make_app
     from beamzero.web.limits import Limits
     from beamzero.web.offers import Offers
-    from beamzero.web.store import Store
+    from beamzero.web.store import SessionStore
 
     if runs.exists() and not runs.is_dir():
         raise BadInput(f"{runs} is a file, but runs are kept in a folder")
@@ -89,7 +90,7 @@ def serve(
         undo.callback(listening.close)
         alone = undo.enter_context(_alone(file))
         undo.callback(os.remove, alone.name)
-        store = Store(file)
+        store = SessionStore(file)
         undo.pop_all()
     app = make_app(offers, store, {*HOSTS, host, *(allow_host or [])}, Limits(think_seconds=think_seconds))
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else f"[{host}]" if ":" in host else host
@@ -115,7 +116,7 @@ def serve(
         if browser and out.is_terminal and not json:
             webbrowser.open(address)
         if warm:
-            _warm(app.app.state.hub, names)  # type: ignore[attr-defined]
+            _warm(offers, app.app.state.agents, names)  # type: ignore[attr-defined]
 
     threading.Thread(target=greet, daemon=True).start()
     try:
@@ -202,11 +203,11 @@ def _file(keep: Path | None) -> Path:
     return folder / "games.sqlite"
 
 
-def _warm(hub: Hub, names: list[str]) -> None:
+def _warm(offers: Offers, agents: AgentPool, names: list[str]) -> None:
     """Compile the usual opponent of every game, one after the other."""
     for name in names:
-        brain = hub.brains.get(hub.offers.game(name), hub.offers.default_agent(name).text)
+        worker = agents.get(offers.game(name), offers.default_agent(name).text)
         try:
-            brain.prepare().result()
+            worker.prepare().result()
         except Exception as error:
             err.print(f"{name}: {error}", style="yellow", markup=False)

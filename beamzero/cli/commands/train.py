@@ -16,7 +16,7 @@ from beamzero.cli.commands.lists import elo_text
 from beamzero.cli.commands.prometheus import Prometheus, PrometheusReport, metrics_at
 from beamzero.cli.common import AsJson, GameName, err, out, print_json, split_setting
 from beamzero.cli.terminal.display import TrainingDisplay
-from beamzero.cluster.crew import ClusterCrew
+from beamzero.cluster.executor import ClusterExecutor
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import INTERRUPTED
 from beamzero.core.registry import ALGORITHMS
@@ -25,8 +25,8 @@ from beamzero.games import make_game
 from beamzero.players.agent_kind import agent_text
 from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
-from beamzero.training.order import Order
 from beamzero.training.report import Report
+from beamzero.training.request import RunRequest
 
 
 def register(app: typer.Typer) -> None:
@@ -79,7 +79,7 @@ def train_command(
     algo = None if algo is None else ALGORITHMS.read(algo)
     if recipe is None and not resume:
         recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
-    order = Order(
+    request = RunRequest(
         game=game,
         folder=lasting(run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game)),
         algorithm=algo,
@@ -98,11 +98,11 @@ def train_command(
     ):
         report: Report = display
         if registry is not None:
-            report = PrometheusReport(display, registry, order.folder, None if pool is None else pool.facts)
+            report = PrometheusReport(display, registry, request.folder, None if pool is None else pool.facts)
         if pool is None:
-            outcome = train(order, report)
+            outcome = train(request, report)
         else:
-            outcome = train(dataclasses.replace(order, workers=pool.wanted), report, ClusterCrew(pool))
+            outcome = train(dataclasses.replace(request, workers=pool.wanted), report, ClusterExecutor(pool))
     if json:
         print_json(
             {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from beamzero.arena.claims import Claim, Measured, measure, read_claims
+from beamzero.arena.claims import Claim, Measured, read_claims
 from beamzero.cli.common import AsJson, Seed, out, print_json, progress_bar
 from beamzero.core.spec import unknown
 from beamzero.games import make_stored_game
@@ -38,7 +38,7 @@ def verify_agents(
         for claim in read_claims(info):
             with progress_bar("verifying") as update:
                 told = functools.partial(update, f"{name}: {claim.text}")
-                found = measure(claim, game, f"{info['algorithm']}:{name}", seed, told)
+                found = claim.measure(game, f"{info['algorithm']}:{name}", seed, told)
             rows.append((name, claim, found))
             if not json:  # as they come: all of them take half an hour
                 _show(name, claim, found)

@@ -1,4 +1,4 @@
-"""What a user asks of a run, and the run folder that comes of it. What is wrong is found before anything is written."""
+"""The request for a run, and the run folder that is made for it. Errors are found before anything is written."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from beamzero.training.settings import RunSettings, changeable_settings
 
 
 @dataclasses.dataclass(frozen=True)
-class Order:
-    """What a user asked for."""
+class RunRequest:
+    """A training run that a user asks for."""
 
     game: str
     folder: Path
@@ -50,31 +50,31 @@ class Order:
     """Whether the run's curves are drawn; of many short runs that takes longer than some of their training."""
 
 
-def create_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
-    """A new run as ordered, with its algorithm and its seed."""
+def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
+    """Create a run as requested, with its algorithm and its seed."""
     if game.hidden:
         raise BadInput(f"{game.name} cannot be trained: the searches that agents learn from would see what it hides")
-    name = choose_algorithm(order.recipe, order.algorithm)
-    if order.recipe is not None:
-        check_game(order.recipe, game)
-    settings = make_settings(order.recipe, order.changes, name).resolved(game, order.workers)
-    algorithm, fresh = check_settings(name, settings, game, order.workers)
-    _check_workers(order, algorithm)
-    seed = 0 if order.seed is None else order.seed
-    if order.start_from is not None:
-        load_start(order.start_from, name, algorithm, fresh, QUIET)
+    name = choose_algorithm(request.recipe, request.algorithm)
+    if request.recipe is not None:
+        check_game(request.recipe, game)
+    settings = make_settings(request.recipe, request.changes, name).resolved(game, request.workers)
+    algorithm, fresh = check_settings(name, settings, game, request.workers)
+    _check_workers(request, algorithm)
+    seed = 0 if request.seed is None else request.seed
+    if request.start_from is not None:
+        load_start(request.start_from, name, algorithm, fresh, QUIET)
     about = {
         "game": game.identity,
-        "game_text": order.game,
+        "game_text": request.game,
         "algorithm": name,
-        "recipe": order.recipe.name if order.recipe else None,
+        "recipe": request.recipe.name if request.recipe else None,
         "settings": dataclasses.asdict(settings),
         "seed": seed,
-        "from": order.start_from,
+        "from": request.start_from,
         "version": __version__,
         "device": jax.devices()[0].device_kind,
     }
-    return Run.create(order.folder, about), algorithm, seed
+    return Run.create(request.folder, about), algorithm, seed
 
 
 def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 0) -> tuple[Algorithm, Any]:
@@ -87,23 +87,23 @@ def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 
     return algorithm, fresh
 
 
-def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
+def resume_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
     """The run of the folder, with its own settings; only what is measured, and how long, may change."""
-    choose_algorithm(order.recipe, order.algorithm)
-    run = open_trained_run(order.folder)
+    choose_algorithm(request.recipe, request.algorithm)
+    run = open_trained_run(request.folder)
     about = run.about
     name = about["algorithm"]
-    if order.algorithm not in (None, name):
-        raise BadInput(f"{order.folder} holds a run of {name}, not of {order.algorithm}")
-    choose_algorithm(order.recipe, name)
+    if request.algorithm not in (None, name):
+        raise BadInput(f"{request.folder} holds a run of {name}, not of {request.algorithm}")
+    choose_algorithm(request.recipe, name)
     if about["game"] != game.identity:
-        raise BadInput(f"{order.folder} holds a run of {about['game']}, not of {game.spec}")
-    if order.seed not in (None, about["seed"]):
-        raise BadInput(f"the run in {order.folder} has seed {about['seed']}, which cannot be changed by --resume")
-    if order.start_from not in (None, about["from"]):
-        raise BadInput(f"the run in {order.folder} is under way, so it cannot start from {order.start_from!r}")
+        raise BadInput(f"{request.folder} holds a run of {about['game']}, not of {game.spec}")
+    if request.seed not in (None, about["seed"]):
+        raise BadInput(f"the run in {request.folder} has seed {about['seed']}, which cannot be changed by --resume")
+    if request.start_from not in (None, about["from"]):
+        raise BadInput(f"the run in {request.folder} is under way, so it cannot start from {request.start_from!r}")
     kind = ALGORITHMS[name].settings_type
-    asked = {**kind.without_retired(order.recipe.settings if order.recipe else {}), **order.changes}
+    asked = {**kind.without_retired(request.recipe.settings if request.recipe else {}), **request.changes}
     stored = kind.without_retired(about["settings"])
     before = make_settings(None, stored, name)
     settings = make_settings(None, {**stored, **asked}, name)
@@ -111,24 +111,24 @@ def resume_run(order: Order, game: Game) -> tuple[Run, Algorithm, int]:
         if getattr(settings, key) != getattr(before, key):
             was = getattr(before, key)
             allowed = ", ".join(sorted(changeable_settings(kind)))
-            raise BadInput(f"{key} is {was} in {order.folder} and cannot be changed by --resume (only: {allowed})")
+            raise BadInput(f"{key} is {was} in {request.folder} and cannot be changed by --resume (only: {allowed})")
     if "rate_against" not in asked and any(map(starts_program, settings.rate_against.split())):
         raise BadInput(
-            f"the run in {order.folder} is rated against another program, and such is started only where you name it:"
+            f"the run in {request.folder} is rated against another program, and such is started only where you name it:"
             f" give --set rate_against={settings.rate_against!r}"
         )
     make_opponents(settings, game)
     make_rungs(settings, game)
     algorithm = ALGORITHMS[name](game, settings)
-    _check_workers(order, algorithm)
+    _check_workers(request, algorithm)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))
-    check_run_memory(algorithm, fresh, order.workers, "go on with it where there is more")
+    check_run_memory(algorithm, fresh, request.workers, "go on with it where there is more")
     return run, algorithm, about["seed"]
 
 
-def _check_workers(order: Order, algorithm: Algorithm) -> None:
-    if order.workers and not algorithm.pieces:
-        others = " and ".join(kind.title for kind in ALGORITHMS.values() if kind.pieces)
+def _check_workers(request: RunRequest, algorithm: Algorithm) -> None:
+    if request.workers and not algorithm.uses_executor:
+        others = " and ".join(kind.title for kind in ALGORITHMS.values() if kind.uses_executor)
         raise BadInput(f"{algorithm.title} is trained in one process; a cluster is for {others}")
 
 

@@ -1,11 +1,11 @@
-"""Where an iteration's time goes."""
+"""A stopwatch for the phases of an iteration."""
 
 from __future__ import annotations
 
 import time
 
 
-class Laps:
+class Stopwatch:
     """Seconds spent in each phase."""
 
     def __init__(self) -> None:
@@ -13,7 +13,7 @@ class Laps:
         self._last = time.perf_counter()
 
     def lap(self, phase: str) -> None:
-        """All that was done since the lap before belongs to `phase`."""
+        """Add the time since the lap before to `phase`."""
         now = time.perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self._last
         self._last = now

@@ -1,4 +1,4 @@
-"""What workers need beside the package: the folder a command was started in, and a user's own game and algorithm."""
+"""Files for workers, beside the package: the folder a command was started in, and a user's own game and algorithm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from beamzero.core.spec import parse
 from beamzero.games import Game
 
 Files = Mapping[str, bytes]
-"""What is in files, by their names as seen from the folder that the command was started in."""
+"""The contents of files, by their names as seen from the folder that the command was started in."""
 
 
 def files_of(game: Game, algorithm: str = "") -> dict[str, bytes]:
@@ -29,7 +29,7 @@ def _file_named(text: str) -> dict[str, bytes]:
     return {name: Path(name).read_bytes()} if name.endswith(".py") and below else {}
 
 
-def unpack(folder: str, files: Files) -> list[str]:
+def write_files(folder: str, files: Files) -> list[str]:
     """Go to `folder`, where this machine has it; if `files` are not there, to a new one that has them.
 
     Gives the names of files that are there already, and are not the same.
