@@ -20,17 +20,20 @@ from starlette.exceptions import HTTPException
 
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
-from beamzero.records.files import format_record
-from beamzero.web.brains import Brains
+from beamzero.web.agents import AgentPool
+from beamzero.web.background import Background
 from beamzero.web.guard import App, Guard
-from beamzero.web.hub import Hub, Unknown
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Name, NewTable, first_problem
 from beamzero.web.offers import Offers, title_of
-from beamzero.web.runs import list_runs, run_rows
+from beamzero.web.pages import Pages
+from beamzero.web.requests import Requests
+from beamzero.web.runs import describe_runs, run_rows
+from beamzero.web.session import names_of_sides
+from beamzero.web.sessions import Sessions, UnknownSession
 from beamzero.web.socket import Page
-from beamzero.web.store import Store
-from beamzero.web.table import side_names
+from beamzero.web.store import SessionStore
+from beamzero.web.turns import SessionTurns
 
 STATIC = FilePath(str(importlib.resources.files("beamzero.web") / "static"))
 
@@ -40,11 +43,11 @@ LIMITS = Limits()
 _REASON = 120
 """Bytes: a longer reason does not fit in the frame that closes a socket."""
 
-TableId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{22}$")]
+SessionId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{22}$")]
 
 
 class Problem(BaseModel):
-    """What is wrong, in one line."""
+    """A problem, in one line."""
 
     error: str
 
@@ -61,28 +64,31 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def make_app(offers: Offers, store: Store, hosts: Collection[str] = HOSTS, limits: Limits = LIMITS) -> App:
-    """The server as an ASGI application. It closes the store when it ends."""
-    brains = Brains(limits.think_seconds)
-    hub = Hub(offers, brains, store, limits)
+def make_app(offers: Offers, store: SessionStore, hosts: Collection[str] = HOSTS, limits: Limits = LIMITS) -> App:
+    """Make the server, an ASGI application. It closes the store when it ends."""
+    agents, background = AgentPool(limits.think_seconds), Background()
+    pages = Pages(offers, agents, background)
+    sessions = Sessions(offers, store, pages, background, limits)
+    turns = SessionTurns(offers, agents, sessions, pages, background, limits)
+    requests = Requests(offers, agents, sessions, pages, turns, background)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        await hub.close()
-        brains.close()
+        background.close()
+        agents.close()
         store.close()
 
     app = FastAPI(
         title="beamzero", version=importlib.metadata.version("beamzero"), lifespan=lifespan, docs_url=None,
         redoc_url=None, openapi_url="/api/openapi.json", responses=_PROBLEMS,
     )  # fmt: skip
-    app.state.hub = hub
+    app.state.agents = agents
     _add_errors(app)
-    _add_games(app, hub)
-    _add_tables(app, hub)
+    _add_games(app, offers, pages, limits)
+    _add_sessions(app, requests, sessions, store, limits)
     _add_runs(app, offers)
-    _add_socket(app, hub)
+    _add_socket(app, requests, sessions, background, limits)
     _add_pages(app)
     return Guard(app, hosts, limits)
 
@@ -95,8 +101,8 @@ def _add_errors(app: FastAPI) -> None:
     async def bad_input(request: Request, error: BadInput) -> JSONResponse:
         return problem(400, str(error))
 
-    @app.exception_handler(Unknown)
-    async def not_there(request: Request, error: Unknown) -> JSONResponse:
+    @app.exception_handler(UnknownSession)
+    async def not_there(request: Request, error: UnknownSession) -> JSONResponse:
         return problem(404, "you have no such game")
 
     @app.exception_handler(RequestValidationError)
@@ -110,31 +116,31 @@ def _add_errors(app: FastAPI) -> None:
         return answer
 
 
-def _add_games(app: FastAPI, hub: Hub) -> None:
+def _add_games(app: FastAPI, offers: Offers, pages: Pages, limits: Limits) -> None:
     # Found now, and not while the first page waits: positions of all games are made for it.
     about = {
         name: {
             "id": name, "title": title_of(name), "about": (type(game).__doc__ or "").strip().split("\n")[0],
-            "sides": side_names(game, jax.device_get(game.init(jax.random.key(0)))), "first": _first_side(game),
-            "default": hub.offers.default_agent(name).id, "hidden": game.hidden,
+            "sides": names_of_sides(game, jax.device_get(game.init(jax.random.key(0)))), "first": _first_side(game),
+            "default": offers.default_agent(name).id, "hidden": game.hidden,
         }
-        for name, game in ((name, hub.offers.game(name)) for name in hub.offers.games)
+        for name, game in ((name, offers.game(name)) for name in offers.games)
     }  # fmt: skip
 
     @app.get("/api/games", summary="The games that can be played here, and who plays them")
     def games() -> dict[str, Any]:
-        found = [{**about[name], "agents": hub.list_agents(name)} for name in hub.offers.games]
-        return {"games": found, "limits": {"think_seconds": hub.limits.think_seconds}, "version": app.version}
+        found = [{**about[name], "agents": pages.list_agents(name)} for name in offers.games]
+        return {"games": found, "limits": {"think_seconds": limits.think_seconds}, "version": app.version}
 
 
-def _add_tables(app: FastAPI, hub: Hub) -> None:
+def _add_sessions(app: FastAPI, requests: Requests, sessions: Sessions, store: SessionStore, limits: Limits) -> None:
     @app.post("/api/tables", status_code=201, summary="Begin a game")
     async def create(request: Request, wish: NewTable) -> Created:
-        return Created(id=await hub.create(_client(request), wish))
+        return Created(id=await requests.create(_client(request), wish))
 
     @app.get("/api/tables", summary="Your own games, the last changed first")
     async def tables(request: Request) -> dict[str, Any]:
-        rows = await asyncio.to_thread(hub.store.of_client, _client(request), hub.limits.tables)
+        rows = await asyncio.to_thread(store.of_client, _client(request), limits.sessions)
         found = [
             {"id": row.id, "game": row.game, "title": title_of(row.game), **row.summary, "updated": row.updated}
             for row in rows
@@ -142,24 +148,18 @@ def _add_tables(app: FastAPI, hub: Hub) -> None:
         return {"tables": found}
 
     @app.delete("/api/tables/{id}", status_code=204, summary="Forget a game")
-    async def delete(request: Request, id: TableId) -> None:
-        await hub.delete(_client(request), id)
+    async def delete(request: Request, id: SessionId) -> None:
+        await sessions.delete(_client(request), id)
 
     @app.get("/api/tables/{id}/record", summary="A game as a file", response_class=Response)
     async def record(
-        request: Request, id: TableId, format: Annotated[str, Query(pattern="^(jsonl|txt|pgn)$")] = "jsonl"
+        request: Request, id: SessionId, format: Annotated[str, Query(pattern="^(jsonl|txt|pgn)$")] = "jsonl"
     ) -> Response:
-        live = await hub.open(_client(request), id)
+        live = await sessions.open(_client(request), id)
         try:
-            table = live.table
-            async with live.lock:
-                played = table.record(hub.names(table))
-                if format not in table.formats:
-                    allowed = ", ".join(table.formats)
-                    raise BadInput(f"this game cannot be written as {format} (it can as {allowed})")
-                text = await asyncio.to_thread(format_record, played, f".{format}")
+            text = await requests.write_record(live, format)
         finally:
-            hub.release(live)
+            sessions.release(live)
         headers = {"content-disposition": f'attachment; filename="game.{format}"'}
         return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
 
@@ -167,35 +167,35 @@ def _add_tables(app: FastAPI, hub: Hub) -> None:
 def _add_runs(app: FastAPI, offers: Offers) -> None:
     @app.get("/api/runs", summary="The training runs of the server's folder")
     def runs() -> dict[str, Any]:
-        return {"runs": list_runs(offers)}
+        return {"runs": describe_runs(offers)}
 
     @app.get("/api/runs/{id}", summary="What a run measured after an iteration")
     def run(id: Annotated[Name, Path()], after: Annotated[int, Query(ge=0, le=2**31)] = 0) -> dict[str, Any]:
         return run_rows(offers, id, after)
 
 
-def _add_socket(app: FastAPI, hub: Hub) -> None:
+def _add_socket(app: FastAPI, requests: Requests, sessions: Sessions, background: Background, limits: Limits) -> None:
     open_pages: dict[str, int] = {}
 
     @app.websocket("/api/tables/{id}/socket")
     async def socket(socket: WebSocket, id: str) -> None:
         client = socket.scope["client_token"]
-        if open_pages.get(client, 0) >= hub.limits.sockets or sum(open_pages.values()) >= hub.limits.all_sockets:
+        if open_pages.get(client, 0) >= limits.sockets or sum(open_pages.values()) >= limits.all_sockets:
             return await socket.close(1008, "too many pages are open")
         open_pages[client] = open_pages.get(client, 0) + 1
         try:
             try:
-                live = await hub.open(client, id)
-            except (Unknown, BadInput) as error:
+                live = await sessions.open(client, id)
+            except (UnknownSession, BadInput) as error:
                 await socket.accept()
                 reason = (str(error) or "you have no such game").encode()[:_REASON].decode(errors="ignore")
                 await socket.close(4404, reason)
                 return None
             try:
                 await socket.accept()
-                await Page(socket, hub, live, hub.limits).run()
+                await Page(socket, requests, background, live, limits).run()
             finally:
-                hub.release(live)
+                sessions.release(live)
         finally:
             open_pages[client] -= 1
             if not open_pages[client]:
@@ -220,6 +220,6 @@ def _client(request: Request) -> str:
 
 
 def _first_side(game: Game) -> int | None:
-    """Which side moves first; None where that is drawn."""
+    """Return the side that moves first; None where that is drawn."""
     first = {int(game.player(game.init(jax.random.key(seed)))) for seed in range(10 if game.num_chance else 1)}
     return first.pop() if len(first) == 1 else None

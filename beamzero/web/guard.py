@@ -21,8 +21,8 @@ from beamzero.web.limits import Limits
 Scope = MutableMapping[str, Any]
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+AsgiSend = Callable[[Event], Awaitable[None]]
+App = Callable[[Scope, Receive, AsgiSend], Awaitable[None]]
 
 COOKIE = "beamzero_client"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -46,7 +46,7 @@ class Guard:
     def __init__(self, app: App, hosts: Collection[str], limits: Limits) -> None:
         self.app, self.hosts, self.limits = app, frozenset(host.lower() for host in hosts), limits
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: AsgiSend) -> None:
         if scope["type"] == "lifespan":
             return await self.app(scope, receive, send)
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -84,7 +84,7 @@ class Guard:
         return None
 
     async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | None:
-        """The whole body; None where it is too large."""
+        """Read the whole body; None where it is too large."""
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.limits.body_bytes:
             return None
@@ -122,7 +122,7 @@ def _set_cookie(token: str, secure: bool) -> str:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """What was read, to be read once more; then whatever comes."""
+    """Return a `receive` that gives a body that was read once more, and then the events that follow."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def read() -> Event:
@@ -131,7 +131,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return read
 
 
-def _with_headers(send: Send, path: str, cookie: str | None) -> Send:
+def _with_headers(send: AsgiSend, path: str, cookie: str | None) -> AsgiSend:
     async def sent(event: Event) -> None:
         if event["type"] == "http.response.start":
             kept = "no-store" if path.startswith("/api/") else "no-cache"
@@ -142,7 +142,7 @@ def _with_headers(send: Send, path: str, cookie: str | None) -> Send:
     return sent
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, why: str) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: AsgiSend, status: int, why: str) -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": why})

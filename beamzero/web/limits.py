@@ -11,7 +11,7 @@ class Limits:
 
     think_seconds: float = 10.0
     """The longest that an agent may think about a move."""
-    tables: int = 200
+    sessions: int = 200
     """Games that one browser may keep; the oldest make room."""
     sockets: int = 16
     """Pages that one browser may have open."""

@@ -1,4 +1,4 @@
-"""What a page may say, over HTTP and on a socket. Whatever is not of this form never reaches a game."""
+"""Messages of a page, over HTTP and on a socket. Anything that is not of this form never reaches a game."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ class ClockWish(_Strict):
 class NewTable(_Strict):
     """A game to begin, from its first position, from `position` or after `moves`; or as `record` tells it."""
 
+    # The name stands in the OpenAPI document, so it stays.
+
     game: Name
     seats: Annotated[list[Name], Field(min_length=2, max_length=2)]
     clock: ClockWish | None = None
@@ -39,24 +41,24 @@ class NewTable(_Strict):
     record: Annotated[str, Field(max_length=200_000)] | None = None
 
 
-class Move(_Strict):
+class MoveMessage(_Strict):
     type: Literal["move"]
     ply: Ply
     move: MoveName
 
 
-class Plain(_Strict):
+class PlainMessage(_Strict):
     type: Literal["undo", "resign", "swap", "pause", "go"]
 
 
-class Look(_Strict):
+class LookMessage(_Strict):
     type: Literal["look"]
     request: Request
     ply: Ply
     variation: Variation = []
 
 
-class Analyse(_Strict):
+class AnalyseMessage(_Strict):
     type: Literal["analyse"]
     request: Request
     ply: Ply
@@ -64,19 +66,19 @@ class Analyse(_Strict):
     agent: Name
 
 
-class ReviewGame(_Strict):
+class ReviewMessage(_Strict):
     type: Literal["review"]
     request: Request
     agent: Name
 
 
-Message = Move | Plain | Look | Analyse | ReviewGame
+Message = MoveMessage | PlainMessage | LookMessage | AnalyseMessage | ReviewMessage
 
 _MESSAGE: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discriminator="type")])
 
 
 def read_message(text: str) -> Message:
-    """The message that `text` is; BadInput says in one line why it is none."""
+    """Read a message; BadInput says in one line why `text` is none."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -90,7 +92,7 @@ def read_message(text: str) -> Message:
 
 
 def request_of(text: str) -> int | None:
-    """The number of the request in a message that may be anything."""
+    """Find the number of the request in a text that may be anything."""
     try:
         number = json.loads(text)["request"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -99,7 +101,7 @@ def request_of(text: str) -> int | None:
 
 
 def first_problem(errors: Any) -> str:
-    """What is wrong with what was said, in one line."""
+    """Return the first problem of a message, in one line."""
     first = errors[0]
     where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path"))
     return f"{where}: {first['msg']}" if where else str(first["msg"])

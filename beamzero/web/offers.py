@@ -1,10 +1,11 @@
-"""What there is to choose from: games, and agents for each. A client only ever names what is listed here."""
+"""The games and agents of a server. A client only ever names what is listed here."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import functools
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from beamzero.search.lookahead import affordable_depth
 from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.run import Run, RunSummary, list_runs
 
-HUMAN = "human"
+HUMAN_SEAT = "human"
 RUN = "run:"
+
+_LOG = logging.getLogger(__name__)
 
 _QUICK = ("lookahead", "expectiminimax", "clairvoyance", "cfr")
 """Agents that answer at once, or nearly."""
@@ -32,13 +35,20 @@ class AgentOffer:
     """One agent that can be chosen."""
 
     id: str
-    """What a client calls it."""
+    """The agent's name among clients."""
     text: str
-    """What `make_player` calls it; this never leaves the server where it holds a path."""
+    """The text for `make_player`; this never leaves the server where it holds a path."""
     title: str
     about: str
     level: int
     """How strong it is, roughly: 1 to 10."""
+
+    def cannot_play(self, problem: BaseException) -> str:
+        """Say why the agent cannot play, without what only the server's owner may know, such as a path."""
+        if self.text == self.id:
+            return f"{self.title} cannot play: {problem}"
+        _LOG.warning("%s: %s", self.text, problem)
+        return f"{self.title} cannot play: the server's own messages say why"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,13 +68,13 @@ class Offers:
         return {spec: make_game(spec) for spec in self.games}
 
     def game(self, name: str) -> Game:
-        """The game that a client calls `name`."""
+        """Return the game that a client calls `name`."""
         if name not in self._games:
             raise unknown("game", name, list(self._games))
         return self._games[name]
 
     def named_by_record(self, spec: str) -> str:
-        """What clients call the game that a record says it is of. The text is compared, and nothing is made from it."""
+        """Return the clients' name of a record's game. The text is compared, and nothing is made from it."""
         for name, game in self._games.items():
             if spec in (name, game.spec, game.identity):
                 return name
@@ -72,7 +82,7 @@ class Offers:
 
     @functools.lru_cache(maxsize=256)  # noqa: B019 - there is one of these for the whole life of a server
     def agents_of(self, name: str) -> tuple[AgentOffer, ...]:
-        """The agents of a game, but for those of runs, the weakest first."""
+        """Return the agents of a game, but for those of runs, the weakest first."""
         game = self.game(name)
         return tuple(sorted((*_classics(game), *self._trained(name, game)), key=lambda offer: offer.level))
 
@@ -89,14 +99,14 @@ class Offers:
                 yield AgentOffer(f"extra:{number}", text, title, f"{kind}, named when the server was started", 9)
 
     def default_agent(self, name: str) -> AgentOffer:
-        """Who plays where nobody was chosen: one that answers at once and is no pushover."""
+        """Return the agent that plays where none was chosen: one that answers at once and is no pushover."""
         offers = self.agents_of(name)
         trained = [offer for offer in offers if offer.level == 9]
         quick = [offer for offer in offers if offer.text.startswith(_QUICK)]
         return (trained[:1] or quick[-1:] or offers[-1:])[0]
 
     def agent(self, name: str, agent: str) -> AgentOffer:
-        """The agent that a client calls `agent`, for the game `name`."""
+        """Return the agent that a client calls `agent`, for the game `name`."""
         for offer in self.agents_of(name):
             if offer.id == agent:
                 return offer
@@ -105,8 +115,8 @@ class Offers:
         raise unknown("agent", agent, [offer.id for offer in self.agents_of(name)])
 
     def settled(self, name: str, seat: str) -> str:
-        """Who sits there for good: the newest checkpoint of a run by its number, since a run goes on."""
-        if seat == HUMAN:
+        """Return a seat that means the same for good: a run's newest checkpoint by its number, since a run goes on."""
+        if seat == HUMAN_SEAT:
             return seat
         self.agent(name, seat)
         if seat.startswith(RUN) and "@" not in seat and (numbers := checkpoints_of(self.run(seat.removeprefix(RUN)))):
@@ -129,7 +139,7 @@ class Offers:
         return AgentOffer(agent, text, f"{called} at {at}", f"trained by {algorithm}", 8)
 
     def list_runs(self) -> dict[str, RunSummary]:
-        """The runs of the server's folder, by the names that clients know them by, newest first."""
+        """Return the runs of the server's folder, by the names that clients know them by, newest first."""
         root = self.runs
         return {} if root is None else {_run_name(root, run): run for run in list_runs(root)}
 
@@ -141,7 +151,7 @@ class Offers:
 
 
 def _without_paths(text: str) -> tuple[str, str]:
-    """What clients see of an agent whose text may hold paths of this machine: a title, and what kind it is."""
+    """Return a title and the kind of an agent whose text may hold paths of this machine."""
     spec = own_file(parse(text))
     if spec.head in ALGORITHMS:
         return Path(spec.options.get("path") or "".join(spec.arguments[:1])).name, spec.head
@@ -149,17 +159,17 @@ def _without_paths(text: str) -> tuple[str, str]:
 
 
 def checkpoints_of(run: RunSummary) -> list[int]:
-    """The iterations whose checkpoints are kept, the oldest first."""
+    """Return the iterations whose checkpoints are kept, the oldest first."""
     return Checkpoints(Run(run.folder, {}).checkpoints_folder, keep=1).steps()
 
 
 def _run_name(root: Path, run: RunSummary) -> str:
-    """Where it lies below the folder of runs, as one word."""
+    """Return a run's place below the folder of runs, as one word."""
     return ".".join(run.folder.relative_to(root).parts) or run.folder.name
 
 
 def title_of(name: str) -> str:
-    """How people write a game's name: Connect Four, Chess 6x6, Kalah (seeds=4)."""
+    """Return a game's name as people write it: Connect Four, Chess 6x6, Kalah (seeds=4)."""
     plain, _, parameters = name.removeprefix("pgx:").partition(":")
     plain = Path(plain).stem if plain.endswith(".py") else plain
     words = " ".join(word if word[:1].isdigit() else word.capitalize() for word in plain.split("_"))
@@ -168,7 +178,7 @@ def title_of(name: str) -> str:
 
 
 def _classics(game: Game) -> Iterator[AgentOffer]:
-    """Agents that need no training."""
+    """Yield agents that need no training."""
 
     def offer(text: str, title: str, about: str, level: int) -> AgentOffer:
         return AgentOffer(text, text, title, about, level)
@@ -191,7 +201,7 @@ def _classics(game: Game) -> Iterator[AgentOffer]:
 
 
 def _with_hidden_cards(game: Game) -> Iterator[tuple[str, str, str, int]]:
-    """Agents that see no more than a player may, as far as what they need is installed."""
+    """Yield agents that see no more than a player may, as far as the packages that they need are installed."""
     about = "deals what it does not see {} times, and plays what is best with open cards on average"
     for worlds, level in ((10, 4), (40, 5)):
         with contextlib.suppress(BadInput):

@@ -1,4 +1,4 @@
-"""One page that looks at a table: what it says is read, checked and done; what it is told waits in a line."""
+"""One page that looks at a game: its messages are read, checked and done; messages to it wait in a line."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 from fastapi import WebSocket, WebSocketDisconnect
 
 from beamzero.core.errors import BadInput
-from beamzero.web.hub import Hub, Live
+from beamzero.web.background import Background
 from beamzero.web.limits import Limits
-from beamzero.web.messages import Analyse, Message, ReviewGame, read_message, request_of
+from beamzero.web.messages import AnalyseMessage, Message, ReviewMessage, read_message, request_of
+from beamzero.web.pages import LiveSession
+from beamzero.web.requests import Requests
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,7 +25,7 @@ _LINE = 200
 
 
 class Pace:
-    """How fast someone may speak: `burst` at once, and `rate` a second for long."""
+    """A limit of messages: `burst` at once, and `rate` a second for long."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self.rate, self.burst = rate, burst
@@ -41,22 +43,25 @@ class Pace:
 class Page:
     """A socket that was accepted."""
 
-    def __init__(self, socket: WebSocket, hub: Hub, live: Live, limits: Limits) -> None:
-        self.socket, self.hub, self.live, self.limits = socket, hub, live, limits
+    def __init__(
+        self, socket: WebSocket, requests: Requests, background: Background, live: LiveSession, limits: Limits
+    ) -> None:
+        self.socket, self.requests, self.background = socket, requests, background
+        self.live, self.limits = live, limits
         self._line: asyncio.Queue[dict[str, Any]] = asyncio.Queue(_LINE)
         self._slow: asyncio.Task[None] | None = None
         self._pace = Pace(limits.messages_per_second, limits.burst)
 
     async def run(self) -> None:
-        """Until the page is closed."""
-        writer = self.hub.later(self._write())
+        """Serve the page until it is closed."""
+        writer = self.background.start(self._write())
         try:
-            await self.hub.join(self.live, self.tell)
-            reader = self.hub.later(self._read())
+            await self.requests.join(self.live, self.tell)
+            reader = self.background.start(self._read())
             await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
             reader.cancel()
         finally:
-            self.hub.leave(self.live, self.tell)
+            self.requests.leave(self.live, self.tell)
             writer.cancel()
             if self._slow is not None:
                 self._slow.cancel()
@@ -95,18 +100,18 @@ class Page:
             message = read_message(text)
         except BadInput as error:
             return await self._problem(request_of(text), str(error))
-        if isinstance(message, Analyse | ReviewGame):
-            # Whoever asks again has lost interest in the last question.
+        if isinstance(message, AnalyseMessage | ReviewMessage):
+            # A page that asks again has lost interest in the last question.
             if self._slow is not None:
                 self._slow.cancel()
-            self._slow = self.hub.later(self._obey(message))
+            self._slow = self.background.start(self._obey(message))
         else:
             await self._obey(message)
         return None
 
     async def _obey(self, message: Message) -> None:
         try:
-            await self.hub.hear(self.live, self.tell, message)
+            await self.requests.hear(self.live, self.tell, message)
         except BadInput as error:
             await self._problem(getattr(message, "request", None), str(error))
         except Exception:

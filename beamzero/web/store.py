@@ -1,7 +1,7 @@
-"""All tables, in one SQLite file: what was answered is on disk before it is sent.
+"""All game sessions, in one SQLite file: each answer is on disk before it is sent.
 
-The file is checked when it is opened, and each table has the SHA-256 of its row: a game that a failing disk has changed
-is not shown as another game.
+The file is checked when it is opened, and each session has the SHA-256 of its row: a game that a failing disk has
+changed is not shown as another game.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ create table tables (
 _INDEX = "create index of_client on tables (client, updated)"
 
 
-class Row(NamedTuple):
-    """A table as it is kept."""
+class StoredSession(NamedTuple):
+    """A session as it is kept."""
 
     id: str
     client: str
     game: str
     updated: str
     told: dict[str, Any]
-    """See `Table.as_json`."""
+    """The data of `GameSession.as_json`."""
     summary: dict[str, Any]
-    """What a list of games shows of it."""
+    """The part that a list of games shows."""
 
 
-class Store:
-    """The tables of a server. Safe to use from several threads; two servers must not share a file."""
+class SessionStore:
+    """The sessions of a server. Safe to use from several threads; two servers must not share a file."""
 
     def __init__(self, path: Path | str) -> None:
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class Store:
             raise BadInput(f"{path} cannot keep games: {reason(error):.200}") from None
 
     def _find_version(self) -> int:
-        """The version that wrote the file, 0 for none; another program's file is left as it is."""
+        """Find the version that wrote the file, 0 for none; another program's file is left as it is."""
         (version,) = self._db.execute("pragma user_version").fetchone()
         names = {name for (name,) in self._db.execute("select name from sqlite_schema where type = 'table'")}
         if names and "tables" not in names:
@@ -100,14 +100,14 @@ class Store:
         self._db.execute("commit")
 
     def add(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
-        """Keep a new table."""
+        """Keep a new session."""
         now = _now()
         values = (id, client, game, now, now, json.dumps(told), json.dumps(summary))
         with self._lock:
             self._db.execute("insert into tables values (?, ?, ?, ?, ?, ?, ?, ?)", (*values, _digest(values)))
 
     def put(self, id: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
-        """Keep what became of a table; nothing where it was deleted meanwhile."""
+        """Keep a session that changed; do nothing where it was deleted meanwhile."""
         values = (_now(), json.dumps(told), json.dumps(summary))
         with self._lock:
             found = self._db.execute("select client, game, created from tables where id = ?", (id,)).fetchone()
@@ -117,8 +117,8 @@ class Store:
                     (*values, _digest((id, *found, *values)), id),
                 )
 
-    def get(self, id: str) -> Row | None:
-        """The table of that id; BadInput where it is not as it was put."""
+    def get(self, id: str) -> StoredSession | None:
+        """Return the session of that id, None for none; BadInput where it is not as it was put."""
         with self._lock:
             found = self._db.execute(f"{_SELECT} where id = ?", (id,)).fetchone()
         if found and not _is_whole(found):
@@ -126,13 +126,13 @@ class Store:
         return _row(found) if found else None
 
     def client_of(self, id: str) -> str | None:
-        """Whose table it is, be it whole or damaged; None where there is none."""
+        """Return the browser of a session, be it whole or damaged; None where there is none."""
         with self._lock:
             found = self._db.execute("select client from tables where id = ?", (id,)).fetchone()
         return found[0] if found else None
 
-    def of_client(self, client: str, most: int) -> list[Row]:
-        """The tables of a browser, the last changed first; without those that are not as they were put."""
+    def of_client(self, client: str, most: int) -> list[StoredSession]:
+        """Return the sessions of a browser, the last changed first; without those that are not as they were put."""
         with self._lock:
             found = self._db.execute(
                 f"{_SELECT} where client = ? order by updated desc limit ?", (client, most)
@@ -144,7 +144,7 @@ class Store:
             self._db.execute("delete from tables where id = ?", (id,))
 
     def keep_newest(self, client: str, most: int) -> list[str]:
-        """Delete what a browser has beyond `most` tables, and say which these were."""
+        """Delete the sessions of a browser beyond the newest `most`. Returns their ids."""
         old = "select id from tables where client = ? order by updated desc limit -1 offset ?"
         with self._lock:
             ids = [row[0] for row in self._db.execute(old, (client, most)).fetchall()]
@@ -165,7 +165,7 @@ def _now() -> str:
 
 
 def _digest(values: tuple[str, ...]) -> str:
-    """SHA-256 of a row, its columns in the order of `_COLUMNS`."""
+    """Return the SHA-256 of a row, its columns in the order of `_COLUMNS`."""
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
@@ -174,6 +174,6 @@ def _is_whole(found: tuple[str, ...]) -> bool:
     return all(isinstance(value, str) for value in values) and digest == _digest(tuple(values))
 
 
-def _row(found: tuple[str, ...]) -> Row:
+def _row(found: tuple[str, ...]) -> StoredSession:
     id, client, game, _, updated, told, summary, _ = found
-    return Row(id, client, game, updated, json.loads(told), json.loads(summary))
+    return StoredSession(id, client, game, updated, json.loads(told), json.loads(summary))

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from beamzero.web.app import make_app
 from beamzero.web.limits import Limits
 from beamzero.web.offers import Offers
-from beamzero.web.store import Store
+from beamzero.web.store import SessionStore
 
 ADDRESS = "http://127.0.0.1:8000"
 GAMES = ["tic_tac_toe", "kalah", "connect_four", "chess6x6"]
@@ -28,7 +28,7 @@ def server(
     """Gives browsers, each with cookies of its own, for a server whose games lie in `folder`."""
     before = threading.enumerate()
     limits = limits or Limits(think_seconds=30.0, watch_seconds=0.01)
-    app = make_app(Offers(games or GAMES, **offers), Store(folder / "games.sqlite"), limits=limits)
+    app = make_app(Offers(games or GAMES, **offers), SessionStore(folder / "games.sqlite"), limits=limits)
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(TestClient(app, ADDRESS, raise_server_exceptions=True))
 
@@ -44,7 +44,7 @@ def server(
 def wait_for(threads: Iterable[threading.Thread]) -> None:
     """Until the agents of a test are done: what they compile would be counted by the tests that come next."""
     for thread in threads:
-        if thread.name.startswith("brain "):
+        if thread.name.startswith("agent "):
             thread.join(timeout=120)
 
 
@@ -56,7 +56,7 @@ def begin(browser: TestClient, game: str = "tic_tac_toe", seats: tuple[str, str]
 
 
 class Seat:
-    """A page that looks at a table."""
+    """A page that looks at a game."""
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self.socket = socket
@@ -81,7 +81,7 @@ class Seat:
         return self.hear("table", lambda t: t["over"] or (t["seats"][t["turn"]] == "human" and not t["thinking"]))
 
     def my_turn_after(self, made: int) -> dict[str, Any]:
-        """The same, once more than `made` moves were made."""
+        """The table of `my_turn`, once more than `made` moves were made."""
         return self.hear(
             "table",
             lambda t: (
@@ -95,7 +95,7 @@ class Seat:
 
 @contextlib.contextmanager
 def seat(browser: TestClient, id: str, origin: str = ADDRESS) -> Iterator[Seat]:
-    """Look at a table."""
+    """Look at a game."""
     with browser.websocket_connect(
         f"{ADDRESS.replace('http', 'ws')}/api/tables/{id}/socket", headers={"origin": origin}
     ) as socket:

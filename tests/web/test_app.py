@@ -12,7 +12,7 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import analyse
 from beamzero.web.limits import Limits
-from beamzero.web.store import Store
+from beamzero.web.store import SessionStore
 from tests.web.serving import begin, seat, server
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -165,7 +165,7 @@ def test_an_agent_whose_turn_it_was_when_the_server_died_moves_then(tmp_path):
     with server(tmp_path, ["tic_tac_toe"]) as browsers:
         one = browsers()
         id = begin(one, seats=("human", "human"), moves=["b2"])
-    store = Store(tmp_path / "games.sqlite")
+    store = SessionStore(tmp_path / "games.sqlite")
     row = store.get(id)
     store.put(id, {**row.told, "seats": ["human", "random"]}, row.summary)
     store.close()
@@ -349,7 +349,7 @@ def test_reading_never_changes_anything(browser):
 
 
 def test_one_browser_cannot_take_everything(tmp_path):
-    limits = Limits(tables=3, sockets=2, messages_per_second=1.0, burst=5, body_bytes=2000)
+    limits = Limits(sessions=3, sockets=2, messages_per_second=1.0, burst=5, body_bytes=2000)
     with server(tmp_path, ["tic_tac_toe"], limits) as browsers:
         one = browsers()
         ids = [begin(one, seats=("human", "human")) for _ in range(5)]
@@ -368,7 +368,7 @@ def test_one_browser_cannot_take_everything(tmp_path):
         assert chunked.status_code == 413
 
 
-def test_an_agent_that_cannot_think_in_time_says_so_and_the_table_lives_on(tmp_path):
+def test_an_agent_that_cannot_think_in_time_says_so_and_the_game_lives_on(tmp_path):
     limits = Limits(think_seconds=1e-9)
     with server(tmp_path, ["tic_tac_toe"], limits) as browsers:
         one = browsers()

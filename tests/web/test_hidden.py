@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from beamzero.games import OPEN, make_game
-from beamzero.web.table import Table
+from beamzero.web.session import GameSession
 from tests.web.serving import begin, seat, server
-from tests.web.test_table import refused
+from tests.web.test_session import refused
 
 BRIDGE, LEDUC = make_game("bridge"), make_game("leduc_poker")
 ENDING = "N:K2.3.. AQ.2.. 54..A. ..K.A2 3NT S won=6-4 lead=W"
 
 
-def table(game, seats, **told):
-    return Table.open("id", "client", game.name, game, {"moves": [], "seats": list(seats), **told}, 0.0)
+def session(game, seats, **told):
+    return GameSession.open("id", "client", game.name, game, {"moves": [], "seats": list(seats), **told}, 0.0)
 
 
 def play_on(one, plies, by):
@@ -30,14 +30,14 @@ def play_on(one, plies, by):
 
 
 def dealt_otherwise(one, seed):
-    """A table with the same moves, where all that the person cannot see was dealt anew."""
+    """A session with the same moves, where all that the person cannot see was dealt anew."""
     game = one.game
     whose = one.eye(one.ply)
     state = jax.tree.map(jnp.asarray, one.state)
     other = jax.device_get(game.determinize(state, whose, jax.random.key(seed)))
     dealt = "holder" if game is BRIDGE else "cards"
     first = one.followed.states[0]._replace(**{dealt: getattr(other, dealt)})
-    return table(game, one.seats, start=game.write_position(first), moves=one.moves), first
+    return session(game, one.seats, start=game.write_position(first), moves=one.moves), first
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_what_is_told_is_the_same_however_the_unseen_cards_lie(game, side):
     by, differed = random.Random(side), 0
     for number in range(8):
         dealt = game.write_position(game.init(jax.random.key(100 + number)))  # the same ones each time this is run
-        one = table(game, ("human", "random") if side == 0 else ("random", "human"), start=dealt)
+        one = session(game, ("human", "random") if side == 0 else ("random", "human"), start=dealt)
         play_on(one, by.randrange(0, 40 if game is BRIDGE else 4), by)
         if one.over:
             continue
@@ -56,13 +56,13 @@ def test_what_is_told_is_the_same_however_the_unseen_cards_lie(game, side):
         assert one.secret and one.position(one.ply) == other.position(one.ply)
         assert one.eye(one.ply) != OPEN
         if side == 0:  # a defender plays two hands, and sees another one in the position before
-            told = [json.dumps([table.position(ply) for ply in range(one.ply + 1)]) for table in (one, other)]
+            told = [json.dumps([each.position(ply) for ply in range(one.ply + 1)]) for each in (one, other)]
             assert told[0] == told[1]
     assert differed > 1, "nothing was hidden"
 
 
 def test_moves_are_told_only_where_the_person_is_to_choose():
-    one = table(BRIDGE, ("human", "random"))
+    one = session(BRIDGE, ("human", "random"))
     assert one.position(0)["legal"] == [], "the lead is the defenders'"
     one.play(one.game.legal_actions(one.state)[0], 0.0)
     now = one.position(1)
@@ -73,7 +73,7 @@ def test_moves_are_told_only_where_the_person_is_to_choose():
 
 
 def test_what_would_show_hidden_cards_is_refused_until_the_game_is_over():
-    one = table(BRIDGE, ("human", "random"))
+    one = session(BRIDGE, ("human", "random"))
     one.play(one.game.legal_actions(one.state)[0], 0.0)
     move = one.position(1)["legal"][0]["move"]
     only_then = "only once the game is over"
@@ -92,7 +92,7 @@ def test_what_would_show_hidden_cards_is_refused_until_the_game_is_over():
 
 def test_dummy_lies_open_where_it_leads():
     deal = "N:KT8.T942.AK83.97 AQJ6.K8.65.A5432 7.765.QT74.QJT86 95432.AQJ3.J92.K 3NT S lead=N"
-    now = table(BRIDGE, ("human", "random"), start=deal).position(0)
+    now = session(BRIDGE, ("human", "random"), start=deal).position(0)
     assert {move["move"] for move in now["legal"]} == set(now["view"]["hands"]["N"]) and len(now["legal"]) == 13
     state = BRIDGE.read_position(deal)
     others = jax.device_get(BRIDGE.determinize(state, jnp.int32(0), jax.random.key(0)))
@@ -100,8 +100,8 @@ def test_dummy_lies_open_where_it_leads():
 
 
 def test_two_people_do_not_share_a_screen_and_who_watches_sees_everything():
-    assert "each would see what is hidden" in refused(table, BRIDGE, ("human", "human"))
-    watched = table(BRIDGE, ("random", "random"))
+    assert "each would see what is hidden" in refused(session, BRIDGE, ("human", "human"))
+    watched = session(BRIDGE, ("random", "random"))
     assert not watched.secret
     assert all(len(hand) == 13 for hand in watched.position(0)["view"]["hands"].values())
     assert watched.position(0)["view"]["seat"] is None

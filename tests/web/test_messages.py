@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamzero.core.errors import BadInput
-from beamzero.web.messages import Analyse, Look, Move, NewTable, Plain, ReviewGame, read_message, request_of
+from beamzero.web.messages import (
+    AnalyseMessage,
+    LookMessage,
+    MoveMessage,
+    NewTable,
+    PlainMessage,
+    ReviewMessage,
+    read_message,
+    request_of,
+)
 
 KINDS = ["move", "undo", "resign", "swap", "pause", "go", "look", "analyse", "review", "delete"]
 ANYTHING = st.recursive(
@@ -20,11 +29,11 @@ ANYTHING = st.recursive(
 
 
 def test_every_kind_is_read():
-    assert read_message('{"type": "move", "ply": 3, "move": "d"}') == Move(type="move", ply=3, move="d")
-    assert read_message('{"type": "undo"}') == Plain(type="undo")
-    assert isinstance(read_message('{"type": "look", "request": 1, "ply": 0}'), Look)
-    assert isinstance(read_message('{"type": "analyse", "request": 1, "ply": 0, "agent": "random"}'), Analyse)
-    assert isinstance(read_message('{"type": "review", "request": 1, "agent": "random"}'), ReviewGame)
+    assert read_message('{"type": "move", "ply": 3, "move": "d"}') == MoveMessage(type="move", ply=3, move="d")
+    assert read_message('{"type": "undo"}') == PlainMessage(type="undo")
+    assert isinstance(read_message('{"type": "look", "request": 1, "ply": 0}'), LookMessage)
+    assert isinstance(read_message('{"type": "analyse", "request": 1, "ply": 0, "agent": "random"}'), AnalyseMessage)
+    assert isinstance(read_message('{"type": "review", "request": 1, "agent": "random"}'), ReviewMessage)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from beamzero.players import make_player
 from beamzero.storage.metrics import Metrics
 from beamzero.storage.run import Run
 from beamzero.web.offers import Offers, title_of
-from beamzero.web.runs import list_runs, run_rows
+from beamzero.web.runs import describe_runs, run_rows
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def offers(tmp_path):
 
 
 def test_runs_are_listed_by_names_that_are_no_paths(offers):
-    runs = {run["id"]: run for run in list_runs(offers)}
+    runs = {run["id"]: run for run in describe_runs(offers)}
     assert set(runs) == {"deep.er", "empty", "broken"}
     one = runs["deep.er"]
     assert (one["iterations"], one["of"], one["seconds"], one["alive"]) == (3, 10, 12.0, False)
@@ -105,7 +105,7 @@ def test_runs_are_listed_by_names_that_are_no_paths(offers):
 
 def test_a_run_that_is_being_trained_is_alive(offers):
     with Run.open(offers.runs / "empty").lock():
-        assert {run["id"]: run["alive"] for run in list_runs(offers)} == {
+        assert {run["id"]: run["alive"] for run in describe_runs(offers)} == {
             "deep.er": False, "empty": True, "broken": False,
         }  # fmt: skip
 

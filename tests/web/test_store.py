@@ -1,4 +1,4 @@
-"""Tables on disk."""
+"""Game sessions on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from beamzero.core.errors import BadInput
-from beamzero.web.store import Store
+from beamzero.web.store import SessionStore
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def open_store():
     opened = []
 
     def open_one(path):
-        opened.append(Store(path))
+        opened.append(SessionStore(path))
         return opened[-1]
 
     yield open_one
@@ -44,7 +44,7 @@ def test_what_was_put_is_there_for_whoever_opens_the_file_next(tmp_path, open_st
     assert second.of_client("me", 10)[0].id == "t1", "the last changed comes first"
 
 
-def test_a_browser_sees_its_own_tables_only_and_the_oldest_make_room(tmp_path, open_store):
+def test_a_browser_sees_its_own_games_only_and_the_oldest_make_room(tmp_path, open_store):
     store = fill(open_store(tmp_path / "games.sqlite"))
     assert {row.id for row in store.of_client("me", 10)} == {"t0", "t1", "t2", "t3"}
     assert store.keep_newest("me", 2) == ["t1", "t0"]
@@ -57,7 +57,7 @@ def test_a_browser_sees_its_own_tables_only_and_the_oldest_make_room(tmp_path, o
 
 def all_of(path):
     """All that a file keeps, None for a game that cannot be opened; BadInput where the file is refused."""
-    store = Store(path)
+    store = SessionStore(path)
     try:
         games = {}
         for id in ("t0", "t1", "t2", "t3", "other"):
@@ -72,7 +72,7 @@ def all_of(path):
 
 def small(path):
     """A file of few bytes in which games are kept."""
-    fill(Store(path)).close()
+    fill(SessionStore(path)).close()
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         for statement in ("pragma journal_mode = delete", "pragma page_size = 512", "vacuum"):
             db.execute(statement)
@@ -103,7 +103,7 @@ def test_a_flipped_bit_makes_no_other_game(tmp_path):
 
 def test_a_game_that_was_changed_on_the_disk_is_refused_and_the_others_are_not(tmp_path, open_store):
     path = tmp_path / "games.sqlite"
-    fill(Store(path)).close()
+    fill(SessionStore(path)).close()
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("update tables set told = '{\"moves\": [9]}' where id = 't1'")
         db.execute("update tables set told = 'no JSON' where id = 't2'")
@@ -119,7 +119,7 @@ def test_a_game_that_was_changed_on_the_disk_is_refused_and_the_others_are_not(t
 
 def test_a_file_without_digests_gets_them(tmp_path, open_store):
     path = tmp_path / "games.sqlite"
-    fill(Store(path)).close()
+    fill(SessionStore(path)).close()
     before = all_of(path)
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("alter table tables drop column sha256")
@@ -134,14 +134,14 @@ def test_a_file_without_digests_gets_them(tmp_path, open_store):
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "a.sqlite").write_text("no database " * 100)
     with pytest.raises(BadInput, match="cannot keep games: file is not a database"):
-        Store(tmp_path / "a.sqlite")
+        SessionStore(tmp_path / "a.sqlite")
     db = sqlite3.connect(tmp_path / "b.sqlite")
     db.execute("pragma user_version = 7")
     db.close()
     with pytest.raises(BadInput, match="another version of beamzero wrote it"):
-        Store(tmp_path / "b.sqlite")
+        SessionStore(tmp_path / "b.sqlite")
     with pytest.raises(BadInput, match="unable to open"):
-        Store(tmp_path / "no" / "c.sqlite")
+        SessionStore(tmp_path / "no" / "c.sqlite")
 
 
 def test_another_program_s_database_is_left_as_it_is(tmp_path):
@@ -150,7 +150,7 @@ def test_another_program_s_database_is_left_as_it_is(tmp_path):
     db.close()
     before = (tmp_path / "a.sqlite").read_bytes()
     with pytest.raises(BadInput, match="cannot keep games: it is a database, but not one of games"):
-        Store(tmp_path / "a.sqlite")
+        SessionStore(tmp_path / "a.sqlite")
     assert (tmp_path / "a.sqlite").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
 
 
@@ -158,5 +158,5 @@ def test_an_empty_file_is_begun_anew_with_a_warning(tmp_path):
     path = tmp_path / "web.sqlite"
     path.touch()
     with pytest.warns(UserWarning, match="was empty and is begun anew: if it held games, they are lost"):
-        Store(path).close()
-    Store(path).close()
+        SessionStore(path).close()
+    SessionStore(path).close()

@@ -9,8 +9,7 @@ import pytest
 from beamzero.storage.metrics import Metrics
 from beamzero.storage.run import Run
 from beamzero.web.offers import Offers
-from beamzero.web.runs import run_rows
-from beamzero.web.workers import crew_row, list_workers
+from beamzero.web.runs import list_workers, run_rows, workers_row
 
 ONE = {"pieces": 4, "seconds": 3.0, "busy": 0.75, "pieces_per_second": 1.0}
 CREW = {
@@ -52,10 +51,10 @@ def test_machines_are_listed_where_workers_are_too_many():
 )
 def test_what_a_line_does_not_have_is_left_open(crew):
     record = {"iteration": 1, "crew": crew}
-    found = json.dumps([crew_row(record), list_workers(record)], allow_nan=False)
+    found = json.dumps([workers_row(record), list_workers(record)], allow_nan=False)
     assert json.loads(found)[1]["deaths"] is None
 
 
 @pytest.mark.parametrize("record", [{"iteration": 1}, {"iteration": 1, "crew": 7}, {"iteration": 1, "crew": {}}])
 def test_without_workers_there_is_nothing_to_show(record):
-    assert crew_row(record) is None and list_workers(record) is None
+    assert workers_row(record) is None and list_workers(record) is None

@@ -1,6 +1,8 @@
 """One game in play: its moves, who sits where, its clock and how it ended. It knows no network, no time and no agents.
 
-Whoever calls says what time it is, so that clocks can be tested without waiting.
+Callers say what time it is, so that clocks can be tested without waiting. Whose turn it is and whether the game is over
+are plain values: reading them calls no rules, so the event loop may do it. All else that asks the rules is done in the
+worker thread.
 """
 
 from __future__ import annotations
@@ -20,42 +22,65 @@ from beamzero.games import OPEN, Game, State
 from beamzero.players.analysis import step
 from beamzero.records.pgn import VARIANTS
 from beamzero.records.record import Followed, GameRecord, follow, is_chance, move_text, resolve, result_text, today
-from beamzero.web.clock import Clock
-from beamzero.web.offers import HUMAN
+from beamzero.web.offers import HUMAN_SEAT
 
 RESIGNED, ON_TIME = "resigned", "time"
 
 
 @dataclasses.dataclass
-class Table:
+class GameClock:
+    """Seconds that each side has left. `since` is when the one that runs was started; None where none runs."""
+
+    left: list[float]
+    increment: float
+    past: list[list[float]] = dataclasses.field(default_factory=list)
+    """Seconds of both sides before each move, to give back where it is taken back."""
+    since: float | None = None
+
+    def now(self, side: int | None, now: float) -> list[float]:
+        """Return the seconds that both have left at `now`, when `side` is to move."""
+        since = self.since  # once: it may be stopped in another thread
+        used = 0.0 if since is None else now - since
+        return [max(0.0, left - used) if one == side else left for one, left in enumerate(self.left)]
+
+
+@dataclasses.dataclass
+class GameSession:
     """A game in play."""
 
     id: str
     client: str
-    """Whose it is."""
+    """The browser that it belongs to."""
     name: str
-    """What clients call the game."""
+    """The game's name among clients."""
     followed: Followed
     seats: list[str]
-    """HUMAN or an agent's id, for each side."""
-    clock: Clock | None = None
+    """HUMAN_SEAT or an agent's id, for each side."""
+    clock: GameClock | None = None
     ending: tuple[str, int] | None = None
     """How it ended before the rules ended it, and which side lost by it."""
     paused: bool = False
     moves: list[str] = dataclasses.field(init=False)
-    """What the game calls the moves so far."""
+    """The moves so far, as the game names them."""
+    _to_move: int | None = dataclasses.field(init=False)
+    """The side to move by the rules; None where they ended the game."""
 
     def __post_init__(self) -> None:
         # As the game names them, however they were written.
         made = zip(self.followed.states, self.followed.actions, self.followed.thrown, strict=False)
         self.moves = [move_text(self.game.action_name(state, action), thrown) for state, action, thrown in made]
+        self._ask_rules()
+
+    def _ask_rules(self) -> None:
+        """Note whose turn it is in the last position."""
+        self._to_move = None if self.followed.over else int(self.game.player(self.state))
 
     @classmethod
-    def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> Table:
-        """A table as `told` describes it, which is how it is kept; BadInput where that cannot be."""
+    def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> GameSession:
+        """Make a session from `told`, which is how it is kept on disk; BadInput where that cannot be."""
         if game.hidden and game.num_chance:
             raise BadInput(f"{game.name} hides what chance decides, which the page would show")
-        if game.hidden and list(told["seats"]) == [HUMAN, HUMAN]:
+        if game.hidden and list(told["seats"]) == [HUMAN_SEAT, HUMAN_SEAT]:
             raise BadInput(f"two people cannot play {game.name} at one screen: each would see what is hidden from them")
         start = told.get("start")
         if start is None and (game.num_chance or game.hidden):  # games of it do not begin alike
@@ -66,19 +91,19 @@ class Table:
         followed = follow(record, game=game)
         followed.states[:] = [jax.device_get(state) for state in followed.states]
         clock = told.get("clock")
-        table = cls(
+        session = cls(
             id, client, name, followed, list(told["seats"]),
-            Clock(list(clock["left"]), clock["increment"], clock.get("past", [])) if clock else None,
+            GameClock(list(clock["left"]), clock["increment"], clock.get("past", [])) if clock else None,
             (told["ending"][0], told["ending"][1]) if told.get("ending") else None, bool(told.get("paused")),
         )  # fmt: skip
-        if table.clock is not None:
-            missing = table.ply - len(table.clock.past)
-            table.clock.past += [list(table.clock.left) for _ in range(missing)]
-        table.start_clock(now)
-        return table
+        if session.clock is not None:
+            missing = session.ply - len(session.clock.past)
+            session.clock.past += [list(session.clock.left) for _ in range(missing)]
+        session.start_clock(now)
+        return session
 
     def as_json(self, now: float) -> dict[str, Any]:
-        """What `open` makes it again from."""
+        """Return the plain data from which `open` makes the session again."""
         clock = self.clock and {
             "left": self.clock.now(self.turn, now), "increment": self.clock.increment, "past": self.clock.past,
         }  # fmt: skip
@@ -87,7 +112,7 @@ class Table:
             "ending": self.ending and list(self.ending), "paused": self.paused,
         }  # fmt: skip
 
-    # --- what is the case ------------------------------------------------------------------------------------------
+    # --- how it stands ---------------------------------------------------------------------------------------------
 
     @property
     def game(self) -> Game:
@@ -103,16 +128,16 @@ class Table:
 
     @property
     def over(self) -> bool:
-        return self.ending is not None or self.followed.over
+        return self.ending is not None or self._to_move is None
 
     @property
     def turn(self) -> int | None:
         """The side to move; None once the game is over."""
-        return None if self.over else int(self.game.player(self.state))
+        return None if self.ending is not None else self._to_move
 
     @property
     def mover(self) -> str | None:
-        """Who sits there."""
+        """Who is to move: HUMAN_SEAT or an agent's id; None once the game is over."""
         turn = self.turn  # once: it may change in another thread
         return None if turn is None else self.seats[turn]
 
@@ -123,16 +148,16 @@ class Table:
 
     @property
     def secret(self) -> bool:
-        """Whether a person plays who must not see it all."""
-        return self.game.hidden and not self.over and HUMAN in self.seats
+        """True while a person plays who must not see all cards."""
+        return self.game.hidden and not self.over and HUMAN_SEAT in self.seats
 
     def must_be_told(self, what: str) -> None:
-        """BadInput where `what` would tell a person what they must not see."""
+        """Raise BadInput where `what` would show a person cards that they must not see."""
         if self.secret:
             raise BadInput(f"{what}: there are hidden cards, so only once the game is over")
 
     def reason(self, sides: Sequence[str]) -> str:
-        """Why it is over."""
+        """Say why the game is over."""
         if self.ending is None:
             return self.game.outcome_reason(self.state)
         how, loser = self.ending
@@ -140,7 +165,7 @@ class Table:
 
     @property
     def formats(self) -> list[str]:
-        """In which formats the game can be written down now."""
+        """The formats in which the game can be written down now."""
         if self.secret:
             return []
         pgn = self.name.partition(":")[0] in VARIANTS
@@ -173,6 +198,7 @@ class Table:
         self.followed.actions.append(action)
         self.followed.thrown.append(thrown)
         self.followed.states.append(jax.device_get(after))
+        self._ask_rules()
         self.start_clock(now)
 
     def play_named(self, move: str, ply: int, now: float) -> None:
@@ -181,21 +207,22 @@ class Table:
             raise BadInput("the game is over")
         if ply != self.ply:
             raise BadInput(f"that was move {ply + 1}, but the game is at move {self.ply + 1}")
-        if self.mover != HUMAN:
+        if self.mover != HUMAN_SEAT:
             raise BadInput("it is not your turn")
         self.play(self.game.parse_action(self.state, move), now)
 
     def undo(self, now: float) -> None:
-        """Back to before the last move of a person; all the way to the start where no person plays."""
+        """Go back to before the last move of a person; BadInput where there is none."""
         if self.game.hidden:
             raise BadInput("cards that were seen cannot be taken back")
         sides = [int(self.game.player(state)) for state in self.followed.states[: self.ply]]
-        mine = [ply for ply, side in enumerate(sides) if self.seats[side] == HUMAN]
+        mine = [ply for ply, side in enumerate(sides) if self.seats[side] == HUMAN_SEAT]
         if not mine:
             raise BadInput("there is no move of yours to take back")
         for kept in (self.moves, self.followed.actions, self.followed.thrown):
             del kept[mine[-1] :]
         del self.followed.states[mine[-1] + 1 :]
+        self._ask_rules()
         self.ending = None
         if self.clock is not None:
             self.clock.left = self.clock.past[mine[-1]]
@@ -203,16 +230,16 @@ class Table:
         self.start_clock(now)
 
     def resign(self) -> None:
-        """The person whose turn it is, or who plays at all, gives up."""
+        """Give up for the person whose turn it is, or for the one who plays."""
         if self.over:
             raise BadInput("the game is over")
-        people = [side for side in (0, 1) if self.seats[side] == HUMAN]
+        people = [side for side in (0, 1) if self.seats[side] == HUMAN_SEAT]
         if not people:
             raise BadInput("two agents play here: there is nobody to resign")
         self.ending = (RESIGNED, self.turn if self.turn in people else people[0])
 
     def swap(self, now: float) -> None:
-        """The two change seats."""
+        """Let the two change seats."""
         if self.over:
             raise BadInput("the game is over: begin a new one")
         if self.game.hidden:
@@ -222,14 +249,14 @@ class Table:
         self.start_clock(now)
 
     def pause(self, paused: bool, now: float) -> None:
-        if HUMAN in self.seats:
+        if HUMAN_SEAT in self.seats:
             raise BadInput("only a game between two agents can be paused")
         self.paused = paused
         self.stop_clock(now)
         self.start_clock(now)
 
     def flag(self, now: float) -> bool:
-        """Whether the side to move has just lost on time."""
+        """End the game where the side to move has no time left. Returns True where that has just happened."""
         return not self.over and self._flag(now)
 
     def _flag(self, now: float) -> bool:
@@ -247,15 +274,15 @@ class Table:
             self.clock.since = now if self.ply >= 2 and not self.over and not self.paused else None
 
     def stop_clock(self, now: float) -> None:
-        """What was used so far counts, and no more until the clock is started again."""
+        """Take off the time that was used so far, and no more until the clock is started again."""
         if self.clock is not None:
             self.clock.left = self.clock.now(self.turn, now)
             self.clock.since = None
 
-    # --- positions, as a page draws them ---------------------------------------------------------------------------
+    # --- positions, as the page draws them ------------------------------------------------------------------------
 
     def look(self, ply: int, variation: Sequence[str]) -> State:
-        """The state after `ply` moves of the game and then a `variation`."""
+        """Return the state after `ply` moves of the game and then a `variation`."""
         if variation:
             self.must_be_told("moves cannot be tried")
         if not 0 <= ply <= self.ply:
@@ -270,34 +297,34 @@ class Table:
         return state
 
     def position(self, ply: int, variation: Sequence[str] = ()) -> dict[str, Any]:
-        """A position as the page draws it."""
+        """Return a position as the page draws it."""
         state = self.look(ply, variation)
         where = {"ply": ply, "variation": list(variation), "last": self._last(ply, variation)}
-        told = describe(self.game, state, self.eye(ply))
+        told = _describe_position(self.game, state, self.eye(ply))
         return where | told | ({} if self.may_choose(state) else {"legal": []})
 
     def may_choose(self, state: State) -> bool:
-        """Whether a person may know what can be done in a position: where cards are hidden, only with their own."""
-        return not self.secret or self.seats[int(self.game.player(state))] == HUMAN
+        """Tell whether a person may know the legal moves of a position: where cards are hidden, only of their own."""
+        return not self.secret or self.seats[int(self.game.player(state))] == HUMAN_SEAT
 
     def eye(self, ply: int) -> int:
-        """The seat from which a position is seen: the one from which a person chose last, or is to choose."""
+        """Return the seat from which a position is seen: that from which a person chose last, or is to choose."""
         if not self.secret:
             return OPEN
-        side, seen = self.seats.index(HUMAN), self.followed.states[: ply + 1]
+        side, seen = self.seats.index(HUMAN_SEAT), self.followed.states[: ply + 1]
         own = [state for state in seen if int(self.game.player(state)) == side]
         return int(self.game.seat(own[-1])) if own else side
 
     def _last(self, ply: int, variation: Sequence[str]) -> list[list[int]]:
-        """Where the move was made that led to a position."""
+        """Return the places of the move that led to a position."""
         if variation:
             before = self.look(ply, variation[:-1])
             return self.game.places(before, self.game.parse_action(before, variation[-1]))
         return self.game.places(self.followed.states[ply - 1], self.followed.actions[ply - 1]) if ply else []
 
 
-def describe(game: Game, state: State, seat: int) -> dict[str, Any]:
-    """A position as `seat` sees it, with all that can be done in it."""
+def _describe_position(game: Game, state: State, seat: int) -> dict[str, Any]:
+    """Return a position as `seat` sees it, with its legal moves."""
     over = bool(np.asarray(game.over(state)))
     # In a line that is tried out the dice are not thrown: it ends there.
     legal = [] if over or is_chance(game, state) else game.legal_actions(state)
@@ -310,13 +337,13 @@ def describe(game: Game, state: State, seat: int) -> dict[str, Any]:
     }
 
 
-def side_names(game: Game, state: State) -> list[str]:
-    """What the two sides are called."""
+def names_of_sides(game: Game, state: State) -> list[str]:
+    """Return the game's names of the two sides."""
     return list(game.view(state).get("sides", ("First", "Second")))
 
 
-def result_of(table: Table, sides: Sequence[str]) -> dict[str, Any] | None:
-    """The result as a page shows it; None while the game goes on."""
-    if not table.over:
+def result_of(session: GameSession, sides: Sequence[str]) -> dict[str, Any] | None:
+    """Return the result as a page shows it; None while the game goes on."""
+    if not session.over:
         return None
-    return {"score": table.score, "text": result_text(table.score), "reason": table.reason(sides)}
+    return {"score": session.score, "text": result_text(session.score), "reason": session.reason(sides)}

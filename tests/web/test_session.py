@@ -8,14 +8,14 @@ import pytest
 
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.web.table import Table, result_of, side_names
+from beamzero.web.session import GameSession, names_of_sides, result_of
 
 TIC_TAC_TOE, KALAH, BACKGAMMON = (make_game(name) for name in ("tic_tac_toe", "kalah", "backgammon"))
 
 
-def table(game=TIC_TAC_TOE, seats=("human", "random"), moves=(), clock=None, now=0.0, **more):
+def session(game=TIC_TAC_TOE, seats=("human", "random"), moves=(), clock=None, now=0.0, **more):
     told = {"moves": list(moves), "seats": list(seats), "clock": clock, **more}
-    return Table.open("id", "client", game.name, game, told, now)
+    return GameSession.open("id", "client", game.name, game, told, now)
 
 
 def refused(call, *given):
@@ -25,7 +25,7 @@ def refused(call, *given):
 
 
 def test_a_person_moves_when_it_is_their_turn_and_nobody_else():
-    one = table()
+    one = session()
     one.play_named("b2", 0, 0.0)
     assert (one.moves, one.turn, one.mover) == (["b2"], 1, "random")
     before = one.as_json(0.0)
@@ -37,30 +37,30 @@ def test_a_person_moves_when_it_is_their_turn_and_nobody_else():
     assert before == after
 
 
-def test_what_is_kept_makes_the_same_table_again():
-    one = table(seats=("human", "human"), clock={"left": [60.0, 50.0], "increment": 2.0}, now=100.0)
+def test_what_is_kept_makes_the_same_session_again():
+    one = session(seats=("human", "human"), clock={"left": [60.0, 50.0], "increment": 2.0}, now=100.0)
     for ply, move in enumerate(["a1", "b1", "a2"]):
         one.play_named(move, ply, 101.0 + ply)
     kept = json.loads(json.dumps(one.as_json(105.0)))
-    again = Table.open("id", "client", "tic_tac_toe", TIC_TAC_TOE, kept, 1000.0)
+    again = GameSession.open("id", "client", "tic_tac_toe", TIC_TAC_TOE, kept, 1000.0)
     assert again.as_json(1000.0) == kept
     assert again.position(3) == one.position(3)
 
 
 def test_a_game_ends_by_its_rules_by_resigning_or_on_time():
-    won = table(seats=("human", "human"), moves=["a1", "b1", "a2", "b2", "a3"])
+    won = session(seats=("human", "human"), moves=["a1", "b1", "a2", "b2", "a3"])
     assert (won.turn, won.over) == (None, True)
     assert result_of(won, ["X", "O"]) == {"score": 1.0, "text": "1-0", "reason": "X has three in a row"}
     assert refused(won.play_named, "c1", 5, 0.0) == "the game is over"
     assert refused(won.resign) == refused(won.swap, 0.0).partition(":")[0] == "the game is over"
 
-    given_up = table(moves=["a1"])
+    given_up = session(moves=["a1"])
     given_up.resign()
-    assert result_of(given_up, side_names(TIC_TAC_TOE, given_up.state)) == {
+    assert result_of(given_up, names_of_sides(TIC_TAC_TOE, given_up.state)) == {
         "score": -1.0, "text": "0-1", "reason": "First resigned",
     }  # fmt: skip
 
-    late = table(seats=("human", "human"), moves=["a1", "b1"], clock={"left": [5.0, 5.0], "increment": 0}, now=10.0)
+    late = session(seats=("human", "human"), moves=["a1", "b1"], clock={"left": [5.0, 5.0], "increment": 0}, now=10.0)
     assert not late.flag(14.9)
     assert late.flag(15.1)
     assert result_of(late, ["X", "O"]) == {"score": -1.0, "text": "0-1", "reason": "X ran out of time"}
@@ -68,7 +68,7 @@ def test_a_game_ends_by_its_rules_by_resigning_or_on_time():
 
 
 def test_a_clock_runs_from_the_second_move_on_for_the_side_to_move_and_gains_its_increment():
-    one = table(seats=("human", "human"), clock={"left": [60.0, 60.0], "increment": 3.0}, now=0.0)
+    one = session(seats=("human", "human"), clock={"left": [60.0, 60.0], "increment": 3.0}, now=0.0)
     one.play_named("a1", 0, 50.0)
     one.play_named("b1", 1, 90.0)
     assert one.clock.now(one.turn, 95.0) == [55.0, 60.0]
@@ -80,22 +80,22 @@ def test_a_clock_runs_from_the_second_move_on_for_the_side_to_move_and_gains_its
 
 
 def test_undo_goes_back_to_before_the_last_move_of_a_person():
-    one = table(moves=["a1", "b2", "a2", "a3"])
+    one = session(moves=["a1", "b2", "a2", "a3"])
     one.undo(0.0)
     assert one.moves == ["a1", "b2"]
     one.undo(0.0)
     assert one.moves == []
     assert refused(one.undo, 0.0) == "there is no move of yours to take back"
-    ended = table(moves=["a1"])
+    ended = session(moves=["a1"])
     ended.resign()
     ended.undo(0.0)
     assert not ended.over and ended.moves == []
-    watched = table(seats=("random", "random"), moves=["a1"])
+    watched = session(seats=("random", "random"), moves=["a1"])
     assert refused(watched.undo, 0.0) == "there is no move of yours to take back"
 
 
 def test_undo_gives_back_the_time_and_a_swap_does_not():
-    one = table(seats=("human", "human"), clock={"left": [10.0, 10.0], "increment": 0.0}, now=0.0)
+    one = session(seats=("human", "human"), clock={"left": [10.0, 10.0], "increment": 0.0}, now=0.0)
     for ply, move in enumerate(["a1", "b1", "a2"]):
         one.play_named(move, ply, 3.0)
     assert one.flag(14.0) and one.over
@@ -106,7 +106,7 @@ def test_undo_gives_back_the_time_and_a_swap_does_not():
 
 
 def test_a_paused_game_uses_no_time():
-    one = table(seats=("random", "random"), moves=["a1", "b1"], clock={"left": [10.0, 10.0], "increment": 0.0})
+    one = session(seats=("random", "random"), moves=["a1", "b1"], clock={"left": [10.0, 10.0], "increment": 0.0})
     one.pause(True, 4.0)
     assert not one.flag(100.0) and one.clock.now(one.turn, 100.0) == [6.0, 10.0]
     one.pause(False, 100.0)
@@ -115,7 +115,7 @@ def test_a_paused_game_uses_no_time():
 
 def test_undo_counts_sides_and_not_plies():
     """In Kalah a move that ends in the store is followed by another of the same side."""
-    one = table(KALAH, seats=("random", "human"), moves=["1", "3", "6", "1"])
+    one = session(KALAH, seats=("random", "human"), moves=["1", "3", "6", "1"])
     sides = [int(KALAH.player(state)) for state in one.followed.states]
     mine = [ply for ply, side in enumerate(sides[:-1]) if side == 1]
     one.undo(0.0)
@@ -123,18 +123,18 @@ def test_undo_counts_sides_and_not_plies():
 
 
 def test_swapping_seats_and_pausing():
-    one = table(moves=["a1"])
+    one = session(moves=["a1"])
     one.swap(0.0)
     assert one.seats == ["random", "human"] and one.mover == "human"
     assert refused(one.pause, True, 0.0) == "only a game between two agents can be paused"
-    watched = table(seats=("random", "random"))
+    watched = session(seats=("random", "random"))
     watched.pause(True, 0.0)
     assert watched.paused
     assert refused(watched.resign) == "two agents play here: there is nobody to resign"
 
 
 def test_a_position_says_what_can_be_done_there_and_where():
-    one = table(moves=["b2", "a1"])
+    one = session(moves=["b2", "a1"])
     now = one.position(2)
     assert (now["ply"], now["turn"], now["over"], now["last"]) == (2, 0, False, [[0, 0]])
     assert now["view"] == TIC_TAC_TOE.view(one.state)
@@ -148,12 +148,12 @@ def test_a_position_says_what_can_be_done_there_and_where():
 
 
 def test_dice_are_thrown_after_a_turn_and_kept_with_the_move():
-    one = table(BACKGAMMON, seats=("human", "human"), start="XGID=-b----E-C---eE---c-e----B-:0:0:1:31")
+    one = session(BACKGAMMON, seats=("human", "human"), start="XGID=-b----E-C---eE---c-e----B-:0:0:1:31")
     one.play_named("8/5", 0, 0.0)
     assert one.moves == ["8/5"] and one.turn == 0
     one.play_named("6/5", 1, 0.0)
     assert one.moves[1].startswith("6/5:") and one.turn == 1
-    again = Table.open("id", "client", "backgammon", BACKGAMMON, json.loads(json.dumps(one.as_json(0.0))), 0.0)
+    again = GameSession.open("id", "client", "backgammon", BACKGAMMON, json.loads(json.dumps(one.as_json(0.0))), 0.0)
     assert again.position(2) == one.position(2) and again.position(2)["view"]["dice"]
     one.undo(0.0)
     assert one.moves == ["8/5"] and one.position(1)["view"]["dice"] == [1]
@@ -164,13 +164,15 @@ def test_dice_are_thrown_after_a_turn_and_kept_with_the_move():
 
 
 def test_games_that_are_dealt_begin_differently_and_are_kept_as_they_began():
-    starts = {table(BACKGAMMON).followed.record.start for _ in range(12)}
+    starts = {session(BACKGAMMON).followed.record.start for _ in range(12)}
     assert len(starts) > 4
-    one = table(BACKGAMMON)
-    assert Table.open("id", "client", "backgammon", BACKGAMMON, one.as_json(0.0), 0.0).position(0) == one.position(0)
+    one = session(BACKGAMMON)
+    assert GameSession.open("id", "client", "backgammon", BACKGAMMON, one.as_json(0.0), 0.0).position(
+        0
+    ) == one.position(0)
 
 
-def test_a_table_that_cannot_be_is_not_opened():
-    assert refused(table, TIC_TAC_TOE, ("human", "random"), ["a1", "a1"]).startswith("move 2: ")
+def test_a_session_that_cannot_be_is_not_opened():
+    assert refused(session, TIC_TAC_TOE, ("human", "random"), ["a1", "a1"]).startswith("move 2: ")
     chess = make_game("chess")
-    assert "is no position" in refused(lambda: table(chess, start="nonsense"))
+    assert "is no position" in refused(lambda: session(chess, start="nonsense"))

@@ -1,4 +1,4 @@
-"""What is asked of a table is done as a whole, even if whoever asked has left."""
+"""A change of a game is made as a whole, even if the page that asked has left."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from typing import Any
 import pytest
 
 from beamzero.core.errors import BadInput
-from beamzero.web.clock import Clock
-from beamzero.web.hub import Hub
+from beamzero.web.background import Background
+from beamzero.web.requests import Requests
+from beamzero.web.session import GameClock
+from beamzero.web.turns import seconds_left
 
 
 @pytest.mark.parametrize(
-    ("fault", "logged"), [(BadInput("the game is over"), []), (KeyError("x"), ["beamzero.web.hub"])]
+    ("fault", "logged"), [(BadInput("the game is over"), []), (KeyError("x"), ["beamzero.web.requests"])]
 )
 def test_a_change_that_fails_after_who_asked_has_left_is_logged_only_if_it_is_a_fault(caplog, fault, logged):
     async def leave_before_it_ends() -> None:
-        go, hub = asyncio.Event(), Hub.__new__(Hub)
+        go, requests, background = asyncio.Event(), Requests.__new__(Requests), Background()
 
         async def fail(*_: Any) -> None:
             await go.wait()
             raise fault
 
-        hub._tasks, hub._changed = set(), fail  # type: ignore[method-assign]
-        asked = asyncio.create_task(hub._change(None, None))  # type: ignore[arg-type]
+        requests._background, requests._changed = background, fail  # type: ignore[method-assign]
+        asked = asyncio.create_task(requests._change(None, None))  # type: ignore[arg-type]
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         go.set()
-        while hub._tasks:
+        while background._tasks:
             await asyncio.sleep(0)
 
     with caplog.at_level(logging.ERROR):
@@ -43,9 +45,9 @@ def test_a_change_that_fails_after_who_asked_has_left_is_logged_only_if_it_is_a_
 
 def test_a_game_that_ends_in_another_thread_while_its_clock_is_read_is_no_fault():
     class Ending:
-        """A table whose last move is made as soon as its side to move was asked."""
+        """A session whose last move is made as soon as its side to move was asked."""
 
-        clock = Clock(left=[5.0, 7.0], increment=0.0, since=0.0)
+        clock = GameClock(left=[5.0, 7.0], increment=0.0, since=0.0)
         asked = 0
 
         @property
@@ -53,6 +55,6 @@ def test_a_game_that_ends_in_another_thread_while_its_clock_is_read_is_no_fault(
             self.asked += 1
             return 1 if self.asked == 1 else None
 
-    table: Any = Ending()
-    assert Hub._left(table) is not None
-    assert Hub._left(table) is None
+    session: Any = Ending()
+    assert seconds_left(session) is not None
+    assert seconds_left(session) is None

@@ -1,4 +1,4 @@
-"""Agents that think in threads of their own: one for each agent of a game, shared by all tables that it plays at.
+"""Agents that search in threads of their own: one for each agent of a game, shared by all sessions that it plays in.
 
 Positions that wait at the same time are answered together, always as a batch of the same size, so that after the first
 answer nothing compiles again. Agents that go by a clock answer one position after the other.
@@ -30,39 +30,40 @@ from beamzero.search.drive import Timer
 from beamzero.search.limit import Limit
 
 BATCH = 32
-"""Positions that are answered at once, at most."""
+"""The largest number of positions that are answered at once."""
 
 _MANY_UNITS = 2000
-"""Of work: a search that does more is cut by the clock, and searches one position after the other."""
+"""Units of work of the longest search that answers in batches; a longer one is cut by the clock, one position after
+the other."""
 
-Answer = Callable[[list[State]], Iterable[int]]
-"""The moves in positions, in their order, each as soon as it is found."""
+_ChooseMoves = Callable[[list[State]], Iterable[int]]
+"""Chooses moves in positions. Returns them in the order of the positions, each as soon as it is found."""
 
 _IN_REVIEW = Limit(seconds=0.2)
-"""Of an agent that goes by a clock, for each position of a whole game."""
+"""The time of an agent that goes by a clock, for each position of a game that it reviews."""
 
 WAITING, COMPILING, READY, FAILED = "waiting", "compiling", "ready", "failed"
 
 
 @dataclasses.dataclass
 class _Job:
-    """Something to do with the agent, and where the answer goes."""
+    """One request to an agent, and the future of its answer."""
 
     answer: Future[Any]
     work: Callable[[Player], Any] | None = None
-    """None: choose a move in `state`."""
+    """Does the request; None to choose a move in `state`."""
     state: State | None = None
 
 
 _COMPILERS = threading.Semaphore(2)
-"""Agents that compile at once, at most."""
+"""Held by agents that compile: two at once, at most."""
 
 
 class Stopped(Exception):
-    """Nobody wants to know any more."""
+    """Raised to end a review whose page is gone."""
 
 
-class Brain:
+class AgentWorker:
     """One agent of one game, with its thread. One that `plays` is compiled for that before anything else."""
 
     def __init__(self, game: Game, text: str, think_seconds: float, seed: int = 0, plays: bool = True) -> None:
@@ -71,23 +72,22 @@ class Brain:
         self._busy = False
         self.used = time.monotonic()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._key = jax.random.key(seed)
-        self._asked = 0
-        self._thread = threading.Thread(target=self._run, name=f"brain {text}", daemon=True)
+        self._seed, self._asked = seed, 0
+        self._thread = threading.Thread(target=self._run, name=f"agent {text}", daemon=True)
         self._thread.start()
 
     # --- asked from other threads ----------------------------------------------------------------------------------
 
     def choose(self, state: State) -> Future[int]:
-        """Its move in a position that is not over."""
+        """Choose a move in a position that is not over."""
         return self._ask(_Job(Future(), state=state))
 
     def analyse(self, state: State) -> Future[Analysis]:
-        """What ``beamzero analyse`` says of a position."""
+        """Analyse a position, as ``beamzero analyse`` does."""
         return self._ask(_Job(Future(), lambda player: analyse(self.game, player, state, jax.random.key(0))))
 
     def review(self, followed: Followed, progress: Callable[[int, int], None]) -> Future[Review]:
-        """What it thinks of every position of a game; Stopped where `progress` raises that."""
+        """Evaluate every position of a game; Stopped where `progress` raises that."""
 
         def work(player: Player) -> Review:
             return review(followed, player.hurried(_IN_REVIEW), jax.random.key(0), progress)
@@ -95,7 +95,7 @@ class Brain:
         return self._ask(_Job(Future(), work))
 
     def prepare(self) -> Future[None]:
-        """Done once it is compiled."""
+        """Return a future that is done once the agent is compiled."""
         return self._ask(_Job(Future(), lambda player: None))
 
     def close(self) -> None:
@@ -114,13 +114,14 @@ class Brain:
     # --- in its own thread -----------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        self._key = jax.random.key(self._seed)  # here, since JAX may be slow and the event loop must not wait
         try:
             with _COMPILERS:
                 self.status = COMPILING
                 player = make_player(self.text, self.game)
-                answer = self._warm_up(player) if self.plays else _nothing
+                choose = self._warm_up(player) if self.plays else _refuse_to_play
                 self.status = READY
-        except Exception as error:  # whatever it was, those who ask must hear of it
+        except Exception as error:  # any fault: every caller must hear of it
             self.status, self.problem = FAILED, _one_line(error)
             self._refuse()
             return
@@ -144,7 +145,7 @@ class Brain:
             moves = [job for job in waiting if job.work is None]
             if moves:
                 waiting = collections.deque(job for job in waiting if job.work is not None)
-                self._answer_moves(answer, moves)
+                self._answer_moves(choose, moves)
             else:
                 self._do(player, waiting.popleft())
 
@@ -161,18 +162,18 @@ class Brain:
             except Exception as error:
                 job.answer.set_exception(error)
 
-    def _answer_moves(self, answer: Answer, jobs: list[_Job]) -> None:
+    def _answer_moves(self, choose: _ChooseMoves, jobs: list[_Job]) -> None:
         jobs = [job for job in jobs if job.answer.set_running_or_notify_cancel()]
         try:
-            for job, move in zip(jobs, answer([job.state for job in jobs]), strict=True):
+            for job, move in zip(jobs, choose([job.state for job in jobs]), strict=True):
                 job.answer.set_result(move)
         except Exception as error:
             for job in jobs:
                 if not job.answer.done():
                     job.answer.set_exception(error)
 
-    def _warm_up(self, player: Player) -> Answer:
-        """Compile, and find out how this player is best asked within the limit of time."""
+    def _warm_up(self, player: Player) -> _ChooseMoves:
+        """Compile, and find how this player answers within the limit of time: in batches or one by one."""
         first = jax.device_get(self.game.init(jax.random.key(0)))
         if player.in_batches and player.units <= _MANY_UNITS:
             together = self._together(player)
@@ -188,18 +189,18 @@ class Brain:
         player.warm_up(first, self._key)
         return self._one_by_one(player)
 
-    def _together(self, player: Player) -> Answer:
+    def _together(self, player: Player) -> _ChooseMoves:
         def answer(states: list[State]) -> list[int]:
             if not states:
                 return []
             padded = [states[min(row, len(states) - 1)] for row in range(BATCH)]
             batch = jax.tree.map(lambda *rows: jax.device_put(np.stack(rows)), *padded)
-            turn = jax.device_put(np.arange(BATCH) < len(states))
-            return np.asarray(player.choose(batch, turn, self._next_key()))[: len(states)].tolist()
+            mask = jax.device_put(np.arange(BATCH) < len(states))
+            return np.asarray(player.choose(batch, mask, self._next_key()))[: len(states)].tolist()
 
         return answer
 
-    def _one_by_one(self, player: Player) -> Answer:
+    def _one_by_one(self, player: Player) -> _ChooseMoves:
         limit = Limit(seconds=self.think_seconds).within(player.limit)
 
         def answer(states: list[State]) -> Iterator[int]:
@@ -213,49 +214,49 @@ class Brain:
         return jax.random.fold_in(self._key, self._asked)
 
 
-class Brains:
-    """The agents that are awake; those asked longest ago make room for others."""
+class AgentPool:
+    """The agents that have a thread; those asked longest ago make room for others."""
 
     def __init__(self, think_seconds: float, most: int = 24) -> None:
         self._think_seconds, self._most = think_seconds, most
-        self._brains: dict[tuple[Game, str, bool], Brain] = {}
+        self._workers: dict[tuple[Game, str, bool], AgentWorker] = {}
         self._lock = threading.Lock()
 
-    def get(self, game: Game, text: str, plays: bool = True) -> Brain:
-        """The agent `text` of a game, which begins to compile where it was asleep.
+    def get(self, game: Game, text: str, plays: bool = True) -> AgentWorker:
+        """Return the worker of the agent `text` of a game, which begins to compile where it is new.
 
-        One that `plays` is another than the one that analyses, so that nobody's move waits for an analysis.
+        One that `plays` is another than the one that analyses, so that no move waits for an analysis.
         """
         name = (game, text, plays)
         with self._lock:
-            brain = self._brains.get(name)
-            if brain is None or brain.status == FAILED:
-                if brain is not None:
-                    brain.close()
-                brain = self._brains[name] = Brain(game, text, self._think_seconds, len(self._brains), plays)
+            worker = self._workers.get(name)
+            if worker is None or worker.status == FAILED:
+                if worker is not None:
+                    worker.close()
+                worker = self._workers[name] = AgentWorker(game, text, self._think_seconds, len(self._workers), plays)
                 self._make_room()
-            brain.used = time.monotonic()
-            return brain
+            worker.used = time.monotonic()
+            return worker
 
     def status(self, game: Game, text: str) -> str:
-        """How far an agent is, without waking it."""
-        brain = self._brains.get((game, text, True))
-        return WAITING if brain is None else brain.status
+        """Tell how far the agent that plays is, without starting it."""
+        worker = self._workers.get((game, text, True))
+        return WAITING if worker is None else worker.status
 
     def _make_room(self) -> None:
-        for name, brain in sorted(self._brains.items(), key=lambda item: item[1].used):
-            if len(self._brains) <= self._most:
+        for name, worker in sorted(self._workers.items(), key=lambda item: item[1].used):
+            if len(self._workers) <= self._most:
                 return
-            if brain.idle:
-                brain.close()
-                del self._brains[name]
+            if worker.idle:
+                worker.close()
+                del self._workers[name]
 
     def close(self) -> None:
-        for brain in self._brains.values():
-            brain.close()
+        for worker in self._workers.values():
+            worker.close()
 
 
-def _nothing(states: list[State]) -> list[int]:
+def _refuse_to_play(states: list[State]) -> list[int]:
     raise BadInput("this one analyses and does not play")
 
 
