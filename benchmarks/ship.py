@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from beamzero.arena.claims import BATTLE, ERRORS, Claim, measure, read_claims
+from beamzero.arena.claims import BattleClaim, Claim, ErrorsClaim, read_claims
 from beamzero.arena.truth import load_truth
 from beamzero.core.spec import quote
 from beamzero.games import make_game
@@ -78,9 +78,9 @@ def main() -> None:
     if arguments.command == "claim":
         path = FOLDER / f"{arguments.name}.safetensors"
         tensors, info = load_agent(path)
-        new = [Claim(**claim) for claim in measured_claims(arguments, path, info)]
+        new = measured_claims(arguments, path, info)
         old = [claim for claim in read_claims(info) if claim.text not in {one.text for one in new}]
-        info["claims"] = [dataclasses.asdict(claim) for claim in (*old, *new)]
+        info["claims"] = [claim.as_json() for claim in (*old, *new)]
         save_agent(path, tensors, info)
     if arguments.command == "note":
         tensors, info = load_agent(FOLDER / f"{arguments.name}.safetensors")
@@ -92,7 +92,7 @@ def main() -> None:
 def ship(arguments: argparse.Namespace) -> None:
     """Measure an agent and write it into the package."""
     tensors, info = load_agent(arguments.file)
-    info["claims"] = measured_claims(arguments, arguments.file, info)
+    info["claims"] = [claim.as_json() for claim in measured_claims(arguments, arguments.file, info)]
     info["made"] = {
         "command": arguments.made, "seconds": arguments.seconds, "device": arguments.device,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -101,18 +101,18 @@ def ship(arguments: argparse.Namespace) -> None:
     save_agent(FOLDER / f"{arguments.name}.safetensors", tensors, info)
 
 
-def measured_claims(arguments: argparse.Namespace, file: Path, info: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the arguments ask of an agent, measured."""
+def measured_claims(arguments: argparse.Namespace, file: Path, info: Mapping[str, Any]) -> list[Claim]:
+    """Measure what the arguments ask of an agent."""
     game = make_game(info["game"])
     text = f"{info['algorithm']}:{quote(str(file))}"
-    wanted = [Claim(BATTLE, against, int(games), 0, 0, 1, how) for against, games, how in arguments.battle]
+    wanted: list[Claim] = [BattleClaim(against, int(games), 0, 0, 1, how) for against, games, how in arguments.battle]
     for positions, how in arguments.errors:
         classes = ["all", load_truth(game, 1).classes[-1]]
-        wanted += [Claim(ERRORS, name, int(positions), 0, 0, 1, how) for name in classes]
-    claims = []
+        wanted += [ErrorsClaim(name, int(positions), 0, 0, 1, how) for name in classes]
+    claims: list[Claim] = []
     for claim in wanted:
-        found = measure(claim, game, text, seed=0)
-        claims.append(dataclasses.asdict(dataclasses.replace(claim, **found._asdict())))
+        found = claim.measure(game, text, seed=0)
+        claims.append(dataclasses.replace(claim, **found._asdict()))
         print(f"{claim.text} {found.value:.4f} [{found.low:.4f}, {found.high:.4f}]", flush=True)
     return claims
 

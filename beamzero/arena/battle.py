@@ -14,8 +14,9 @@ from jax import Array
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
-from beamzero.arena.playing import Match, Play, Progress, play_games
+from beamzero.arena.playing import Match, Play, play_games
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnProgress
 from beamzero.games import Game, State
 from beamzero.players.player import Player
 
@@ -91,7 +92,7 @@ def battle(
     games: int = 1000,
     random_plies: int | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     avoid: Set[bytes] = frozenset(),
     longest: int | None = None,
     play: Play = play_games,

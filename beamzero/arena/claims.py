@@ -1,24 +1,23 @@
-"""What is said of an agent's strength, and whether it holds when it is measured again."""
+"""Claims about an agent's strength, and how to measure them again."""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import zlib
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from beamzero.arena.battle import battle
 from beamzero.arena.score import Scored, score
 from beamzero.arena.truth import load_truth
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnProgress
 from beamzero.core.spec import unknown
 from beamzero.games import Game
 from beamzero.players import make_player
 
-BATTLE, ERRORS = "battle", "errors"
 _MOST = 1_000_000
-
-Progress = Callable[[int, int], None]
 
 
 class Measured(NamedTuple):
@@ -30,11 +29,9 @@ class Measured(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Claim:
-    """A score in battles, or the share of errors in solved positions, as it was measured."""
+class Claim(abc.ABC):
+    """A strength of an agent, as it was measured; each kind of claim says how to measure it again."""
 
-    kind: str
-    """BATTLE or ERRORS."""
     against: str
     """The opponent; or a class of positions, "all" for all of them."""
     number: int
@@ -45,9 +42,10 @@ class Claim:
     search: str = ""
     """Options with which the agent plays, such as sims=100; it has one look without any."""
 
+    kind: ClassVar[str]
+    """The name of this kind of claim in agent files."""
+
     def __post_init__(self) -> None:
-        if self.kind not in (BATTLE, ERRORS):
-            raise BadInput(f"a claim is about {self.kind!r:.60}, but must be about {BATTLE} or {ERRORS}")
         if not isinstance(self.against, str) or not isinstance(self.search, str):
             raise BadInput("a claim does not say as texts against whom and with which search it was measured")
         if type(self.number) is not int or not 1 <= self.number <= _MOST:
@@ -57,47 +55,86 @@ class Claim:
             raise BadInput("a claim's value and interval must be numbers from 0 to 1")
 
     @property
+    @abc.abstractmethod
     def text(self) -> str:
-        """What it is about, in words."""
-        how = self.search or "one look"
-        if self.kind == BATTLE:
-            return f"{how} against {self.against}, {self.number} games: score"
-        where = "" if self.against == "all" else f" {self.against}"
-        return f"{how}, {self.number} solved positions{where or ' of each class'}: errors"
+        """Say for people what was measured, and how."""
+
+    @abc.abstractmethod
+    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress | None) -> Measured:
+        """Measure the agent that the text `agent` names, whatever its search."""
+
+    def measure(self, game: Game, agent: str, seed: int, progress: OnProgress | None = None) -> Measured:
+        """Measure again what the claim is about; `agent` is the text of the agent without a search."""
+        return self.measure_as(f"{agent},{self.search}" if self.search else agent, game, seed, progress)
 
     def holds(self, found: Measured) -> bool:
-        """Whether what was found now can be the same strength: the two intervals meet."""
+        """Tell whether `found` can be the same strength: the two intervals meet."""
         return found.low <= self.high and self.low <= found.high
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the fields and the kind, as an agent file keeps them."""
+        return {"kind": self.kind, **dataclasses.asdict(self)}
+
+
+class BattleClaim(Claim):
+    """The score in battles against one opponent."""
+
+    kind = "battle"
+
+    @property
+    def text(self) -> str:
+        return f"{self.search or 'one look'} against {self.against}, {self.number} games: score"
+
+    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress | None) -> Measured:
+        player = make_player(agent, game)
+        seed = (seed + zlib.crc32(self.against.encode())) % 2**31
+        played = battle(game, player, make_player(self.against, game), self.number, seed=seed, progress=progress)
+        return Measured(played.score, *played.interval)
+
+
+class ErrorsClaim(Claim):
+    """The share of errors in solved positions."""
+
+    kind = "errors"
+
+    @property
+    def text(self) -> str:
+        where = " of each class" if self.against == _EVERY_CLASS else f" {self.against}"
+        return f"{self.search or 'one look'}, {self.number} solved positions{where}: errors"
+
+    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress | None) -> Measured:
+        scored = _scored(game, agent, self.number, seed, progress)
+        shares = {_EVERY_CLASS: scored.all, **scored.classes}
+        if self.against not in shares:
+            raise unknown("class of positions", self.against, list(shares))
+        share = shares[self.against]
+        return Measured(share.rate, *share.interval)
+
+
+_EVERY_CLASS = "all"
+_KINDS: dict[str, type[Claim]] = {kind.kind: kind for kind in (BattleClaim, ErrorsClaim)}
+
+
+def read_claim(kind: str, **fields: Any) -> Claim:
+    """Make the claim of that kind from the fields in an agent file; BadInput where it cannot be."""
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise BadInput(f"a claim is about {kind!r:.60}, but must be about {' or '.join(_KINDS)}")
+    return _KINDS[kind](**fields)
 
 
 def read_claims(info: Mapping[str, Any]) -> list[Claim]:
-    """The claims in what an agent file says; BadInput where they cannot be read."""
+    """Read the claims in an agent file's `info`; BadInput where they cannot be read."""
     try:
-        return [Claim(**claim) for claim in info.get("claims", [])]
+        return [read_claim(**claim) for claim in info.get("claims", [])]
     except TypeError:
         raise BadInput("what the agent file claims cannot be read: it was written by another version") from None
-
-
-def measure(claim: Claim, game: Game, agent: str, seed: int, progress: Progress | None = None) -> Measured:
-    """What the claim is about, measured now; `agent` is the text of the agent without a search."""
-    text = f"{agent},{claim.search}" if claim.search else agent
-    if claim.kind == ERRORS:
-        scored = _scored(game, text, claim.number, seed, progress)
-        if claim.against not in ("all", *scored.classes):
-            raise unknown("class of positions", claim.against, ["all", *scored.classes])
-        share = scored.all if claim.against == "all" else scored.classes[claim.against]
-        return Measured(share.rate, *share.interval)
-    player = make_player(text, game)
-    seed = (seed + zlib.crc32(claim.against.encode())) % 2**31
-    played = battle(game, player, make_player(claim.against, game), claim.number, seed=seed, progress=progress)
-    return Measured(played.score, *played.interval)
 
 
 _known: dict[tuple[Game, str, int, int], Scored] = {}
 
 
-def _scored(game: Game, agent: str, positions: int, seed: int, progress: Progress | None) -> Scored:
-    """The agent's errors, found once for all claims about them."""
+def _scored(game: Game, agent: str, positions: int, seed: int, progress: OnProgress | None) -> Scored:
+    """Find the agent's errors, once for all claims about them."""
     key = game, agent, positions, seed
     if key not in _known:
         _known[key] = score(load_truth(game, positions), make_player(agent, game), seed, progress)

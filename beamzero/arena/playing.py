@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.core.cores import searches_at_once
+from beamzero.core.progress import OnProgress
 from beamzero.games import Game, State
 from beamzero.games.chance import NOTHING, throw_all
 from beamzero.games.game import keep_if
@@ -22,9 +23,6 @@ from beamzero.search.protocol import Search
 
 _PLIES_AT_ONCE = 16
 """Plies that a program plays before it says how far the games are."""
-
-Progress = Callable[[int, int], None]
-"""Told how many games are finished, and of how many."""
 
 
 class Finished(NamedTuple):
@@ -55,18 +53,18 @@ class Match:
         return self.first_side.shape[0]
 
 
-Play = Callable[[Match, Progress | None], Finished]
+Play = Callable[[Match, OnProgress | None], Finished]
 """A way to play the games of a match: `play_games`, or another with the same law."""
 
 
-def play_games(match: Match, progress: Progress | None) -> Finished:
+def play_games(match: Match, progress: OnProgress | None) -> Finished:
     """Play on until all games are over or cut."""
     if can_play_as_one(match.first, match.second):
         return play_as_one(match, progress)
     return play_by_turns(match, progress)
 
 
-def play_by_turns(match: Match, progress: Progress | None) -> Finished:
+def play_by_turns(match: Match, progress: OnProgress | None) -> Finished:
     """Play on until all games are over or cut, by any players: each is asked for its moves, ply after ply."""
     game, states, first_side, before = match.game, match.states, match.first_side, match.before
     total = match.total
@@ -99,7 +97,7 @@ def can_play_as_one(first: Player, second: Player) -> bool:
     return searches_at_once() == 1 and first.program is not None and second.program is not None
 
 
-def play_as_one(match: Match, progress: Progress | None) -> Finished:
+def play_as_one(match: Match, progress: OnProgress | None) -> Finished:
     """Play on until all games are over or cut, by a program that needs no host for many plies.
 
     On a GPU the host takes longer than the nets.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -14,12 +13,10 @@ from scipy.special import betaincinv
 
 from beamzero.arena.intervals import TAIL, Interval
 from beamzero.arena.truth import ILLEGAL, Truth
+from beamzero.core.progress import OnProgress
 from beamzero.games import State
 from beamzero.players import Player
 from beamzero.players.player import check_player
-
-Progress = Callable[[int, int], None]
-"""Told how many positions are done, and of how many."""
 
 _ROWS = 256
 """Positions that are looked at together, so that nothing compiles after the first of them."""
@@ -75,7 +72,7 @@ class Scored:
         return Share(sum(share.positions for share in shares), sum(share.errors for share in shares))
 
 
-def score(truth: Truth, player: Player, seed: int = 0, progress: Progress | None = None) -> Scored:
+def score(truth: Truth, player: Player, seed: int = 0, progress: OnProgress | None = None) -> Scored:
     """Ask `player` for its move in each position of `truth`. A move is an error where another keeps more."""
     moves, seconds = _choose_all(truth, player, jax.random.key(seed), progress)
     worths = np.sign(truth.worths.astype(np.int32))
@@ -99,7 +96,7 @@ def rows_at_once(player: Player, positions: int | None = None) -> int:
     return rows if positions is None else min(rows, positions)
 
 
-def _choose_all(truth: Truth, player: Player, key: Array, progress: Progress | None) -> tuple[np.ndarray, float]:
+def _choose_all(truth: Truth, player: Player, key: Array, progress: OnProgress | None) -> tuple[np.ndarray, float]:
     """int32 [N]: the moves of the player; and how many seconds it took to find them."""
     total, rows = len(truth), rows_at_once(player, len(truth))
     check_player(player, rows)

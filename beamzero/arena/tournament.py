@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from beamzero.arena.rating import Rating, fit, rate
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Met, Store
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import OnPhase
 from beamzero.games import Game
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.player import Player
-
-Told = Callable[[str, int, int], None]
-"""Told what is being played, and how many of all games are finished, of how many."""
 
 _FAIR_DRAW = 0.1
 """Games that count as drawn between two who met, so that a guess at a rating is finite."""
@@ -60,13 +58,13 @@ class Tournament:
 
     # --- playing ---------------------------------------------------------------------------------------------------
 
-    def round_robin(self, games: int, told: Told | None = None) -> None:
+    def round_robin(self, games: int, on_progress: OnPhase | None = None) -> None:
         """`games` more games for every two players."""
         pairs = list(itertools.combinations(range(len(self.players)), 2))
         for number, (one, other) in enumerate(pairs):
-            self._play(one, other, games, told, number * games, len(pairs) * games)
+            self._play(one, other, games, on_progress, number * games, len(pairs) * games)
 
-    def narrow(self, games: int, total: int, told: Told | None = None) -> None:
+    def narrow(self, games: int, total: int, on_progress: OnPhase | None = None) -> None:
         """About `total` more games, `games` at a time, between those whose games narrow the intervals most.
 
         First everybody meets the first player and the one named before.
@@ -74,14 +72,14 @@ class Tournament:
         done = 0
         for one, other in first_pairings(len(self.players)):
             if done < total and not self.crosstable()[0][one, other]:
-                done += self._play(one, other, games, told, done, total)
+                done += self._play(one, other, games, on_progress, done, total)
         while done < total:
             possible = [pair for pair in self._by_gain(games) if pair not in self._exhausted]
             if not possible:
                 break
-            done += self._play(*possible[0], games, told, done, total)
+            done += self._play(*possible[0], games, on_progress, done, total)
 
-    def decide(self, test: SPRT, games: int, most: int, told: Told | None = None) -> Verdict:
+    def decide(self, test: SPRT, games: int, most: int, on_progress: OnPhase | None = None) -> Verdict:
         """Let the first two players meet, `games` at a time and `most` in all, until the test is decided.
 
         Games in the store count, since the test is about the agents and not about the day.
@@ -93,16 +91,18 @@ class Tournament:
             done = met.pair_scores.size
             if verdict.accepted is not None or done >= most or (0, 1) in self._exhausted:
                 return verdict
-            self._play(0, 1, min(games, most - done), told, done, most)
+            self._play(0, 1, min(games, most - done), on_progress, done, most)
 
-    def _play(self, one: int, other: int, games: int, told: Told | None, done: int, total: int) -> int:
+    def _play(self, one: int, other: int, games: int, on_progress: OnPhase | None, done: int, total: int) -> int:
         """Let two players meet; how many games that were. None where there is nothing new that they could play."""
         first, second = self.players[one], self.players[other]
         pair = first.name, second.name
         met = self.met.get(pair, _NOBODY)
         title = f"{first.name} v {second.name}"
         seed = self._battle_seed(pair, met.battles)
-        progress = None if told is None else lambda finished, _: told(title, min(done + finished, total), total)
+        progress = (
+            None if on_progress is None else lambda finished, _: on_progress(title, min(done + finished, total), total)
+        )
         try:
             played = battle(
                 self.game, first, second, games, self.random_plies, seed, progress, met.openings, play=self.play

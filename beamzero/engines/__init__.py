@@ -16,26 +16,24 @@ from beamzero.players import make_player
 
 __all__ = ["PROTOCOLS", "Protocol", "make_engine", "serve"]
 
-_UCI_GAMES = ("chess", "chess6x6")
-
 
 class Protocol(NamedTuple):
-    """A way to talk."""
+    """A protocol: the engine that speaks it, and the games that it is for."""
 
     engine: type[UciEngine] | type[GtpEngine] | type[NBoardEngine]
     fits: Callable[[Game], bool]
-    """Whether a game is played by it."""
+    """Tells whether a game is played by this protocol."""
 
 
 PROTOCOLS = {
-    "uci": Protocol(UciEngine, lambda game: game.name in _UCI_GAMES),
-    "gtp": Protocol(GtpEngine, lambda game: game.name not in _UCI_GAMES),
-    "nboard": Protocol(NBoardEngine, lambda game: game.spec == "othello"),
+    "uci": Protocol(UciEngine, lambda game: game.speaks_uci),
+    "gtp": Protocol(GtpEngine, lambda game: not game.speaks_uci),
+    "nboard": Protocol(NBoardEngine, lambda game: game.speaks_nboard),
 }
 
 
 def make_engine(name: str, game: Game, agent: str, seed: int = 0) -> Callable[[Send], Engine]:
-    """An engine that plays as the agent does; BadInput where the game is not played by that protocol."""
+    """Make an engine that plays as the agent does; BadInput where the game is not played by that protocol."""
     if name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     fitting = [known for known, protocol in PROTOCOLS.items() if protocol.fits(game)]

@@ -14,8 +14,6 @@ from beamzero.core.errors import BadInput
 from beamzero.engines.clock import PeriodClock
 from beamzero.engines.record import Record
 from beamzero.engines.wire import Engine, Send
-from beamzero.games import Game
-from beamzero.games.othello import Othello
 from beamzero.players import Player
 from beamzero.search.drive import Timer
 from beamzero.search.limit import Limit
@@ -129,13 +127,13 @@ class GtpEngine(Engine):
         limit = Limit(seconds=min(clock.seconds(OVERHEAD), _LONGEST_SECONDS)) if clock else None
         state = self.record.state
         action = self.player.consider(state, self.draw_key(), limit, self._timer).action
-        return move_text(self.game, self.game.action_name(state, action)), action
+        return self.game.gtp_move(self.game.action_name(state, action)), action
 
     def _all_legal(self, words: Sequence[str]) -> str:
         self._check_turn(words[0] if words else "")
         state = self.record.state
         names = [self.game.action_name(state, action) for action in self.game.legal_actions(state)]
-        return " ".join(move_text(self.game, name) for name in names)
+        return " ".join(self.game.gtp_move(name) for name in names)
 
     def _undo(self, words: Sequence[str]) -> str:
         try:
@@ -151,10 +149,7 @@ class GtpEngine(Engine):
         """``B+12``, ``W+1`` or ``0``: discs in Othello, else 1 for a win."""
         if not self.record.over:
             raise BadInput("cannot score: the game is not over")
-        lead = float(self.game.score(self.record.state))
-        if isinstance(self.game, Othello):
-            squares = self.game.write_position(self.record.state).split()[0]
-            lead = squares.count("X") - squares.count("O")
+        lead = self.game.lead(self.record.state)
         return f"{'B' if lead > 0 else 'W'}+{abs(lead):g}" if lead else "0"
 
     def _time_settings(self, words: Sequence[str]) -> str:
@@ -176,11 +171,6 @@ class GtpEngine(Engine):
         clock = self._clocks[_COLOURS[colour]]
         clock.remaining, clock.moves = seconds, int(moves)
         return ""
-
-
-def move_text(game: Game, name: str) -> str:
-    """What the protocol calls a move: vertices in capitals."""
-    return name.upper() if isinstance(game, Othello) and name != "pass" else name
 
 
 def _number(words: Sequence[str], place: int) -> float:

@@ -92,8 +92,8 @@ class UciEngine(Engine):
         self.send("id author the beamzero authors")
         for name, (default, low, high) in {_OVERHEAD: self.overhead, **self.player.options}.items():
             self.send(f"option name {name} type spin default {default} min {low} max {high}")
-        if self.game.name != "chess":
-            self.send(f"option name {_VARIANT} type combo default {self.game.name} var {self.game.name}")
+        if variant := self.game.uci_variant:
+            self.send(f"option name {_VARIANT} type combo default {variant} var {variant}")
         self.send("uciok")
 
     def _isready(self, words: Sequence[str]) -> None:

@@ -264,6 +264,31 @@ class Game(abc.ABC):
         """
         return hash_words(*words_of(state))
 
+    # --- for other programs ----------------------------------------------------------------------------------------
+
+    speaks_uci: ClassVar[bool] = False
+    """True if chess programs play it by UCI; programs of all other games speak GTP."""
+
+    uci_variant: ClassVar[str | None] = None
+    """The name of the game in `UCI_Variant`; None for the game that every chess program plays."""
+
+    speaks_nboard: bool = False
+    """True if NBoard, a program for Othello on 8 x 8 squares, plays it."""
+
+    @property
+    def gtp_size(self) -> int | None:
+        """The length of the board's side, which programs that speak GTP are told: the parameter `size`, if any."""
+        size = dataclasses.asdict(self).get("size")  # type: ignore[call-overload]
+        return size if isinstance(size, int) else None
+
+    def gtp_move(self, name: str) -> str:
+        """Write the move that the game calls `name` as GTP does, by default in the same way."""
+        return name
+
+    def lead(self, state: State) -> float:
+        """Count by how much side 0 leads at the end of a game, in what players count: 1 for a win by default."""
+        return float(self.score(state))
+
     # --- for people ------------------------------------------------------------------------------------------------
 
     def show(self, state: State, seat: int = 0) -> str:

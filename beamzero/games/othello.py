@@ -225,6 +225,21 @@ class Othello(Game):
         own, other = _discs(state)
         return hash_words(*own, *other, state.side.astype(jnp.uint32))
 
+    # --- for other programs ----------------------------------------------------------------------------------------
+
+    @property
+    def speaks_nboard(self) -> bool:  # type: ignore[override]
+        return self.size == 8
+
+    def gtp_move(self, name: str) -> str:
+        """Write a square as a vertex, in capitals."""
+        return name if name == _PASS else name.upper()
+
+    def lead(self, state: OthelloState) -> float:
+        """Count by how many discs Black leads."""
+        squares = self.write_position(state).split()[0]
+        return float(squares.count("X") - squares.count("O"))
+
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _cells(self, state: OthelloState) -> list[list[int]]:

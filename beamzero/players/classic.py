@@ -50,7 +50,7 @@ def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     return SearchPlayer(name, game, search, _evaluator(name, game, options), deterministic=False, on_host=True)
 
 
-def make_alphabeta(name: str, spec: Spec, game: Game) -> Player:
+def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
     """``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``."""
     kinds = {
         "depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str,

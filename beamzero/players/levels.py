@@ -15,7 +15,7 @@ from beamzero.core.registry import ALGORITHMS
 from beamzero.core.spec import unknown
 from beamzero.games import Game, State
 from beamzero.players.agent_kind import agent_kind
-from beamzero.players.player import Player, SearchPlayer
+from beamzero.players.player import Player
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.protocol import Carry, Search, Spent
 from beamzero.search.simple import random_moves
@@ -35,10 +35,7 @@ class Level:
 
     def weakened(self, player: Player) -> Player:
         """The player, slipping."""
-        if not self.slip:
-            return player
-        assert isinstance(player, SearchPlayer)
-        return dataclasses.replace(player, search=Slipping(player.search, self.slip), deterministic=False)
+        return player.with_search(lambda search: Slipping(search, self.slip)) if self.slip else player
 
 
 LEVELS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.core.cores import searches_at_once, side_by_side, to_host
+from beamzero.core.errors import BadInput
 from beamzero.core.packing import apply_in_chunks, apply_packed, pack
 from beamzero.games import Game, State
 from beamzero.search.children import is_narrow
@@ -107,6 +108,10 @@ class Player(abc.ABC):
     def hurried(self, limit: Limit) -> Player:
         """Make the same player such that it thinks no longer than this about a position, if it goes by a limit."""
         return self
+
+    def with_search(self, change: Callable[[Search], Search]) -> Player:
+        """Make the same player with its search changed; its moves may then depend on chance."""
+        raise BadInput(f"{self.name} does not choose by a search that can be changed")
 
     @property
     def options(self) -> Mapping[str, Option]:
@@ -256,6 +261,9 @@ class SearchPlayer(Player):
 
     def hurried(self, limit: Limit) -> SearchPlayer:
         return dataclasses.replace(self, limit=self.limit.within(limit)) if self.limit else self
+
+    def with_search(self, change: Callable[[Search], Search]) -> SearchPlayer:
+        return dataclasses.replace(self, search=change(self.search), deterministic=False)
 
     @property
     def options(self) -> Mapping[str, Option]:

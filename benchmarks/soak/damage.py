@@ -107,11 +107,11 @@ def both_games() -> object:
 
 def seen_tables() -> object:
     from beamzero.core.errors import BadInput
-    from beamzero.web.store import Store
+    from beamzero.web.store import SessionStore
 
     try:
         with warnings.catch_warnings(action="error", category=UserWarning):
-            store = Store(Path("web.sqlite"))
+            store = SessionStore(Path("web.sqlite"))
         try:
             return [store.get("one"), store.of_client("me", 10)]
         finally:
@@ -257,9 +257,9 @@ def make_workspace(folder: Path) -> None:
             COMPARE,
         ):  # fmt: skip
             said(words)
-        from beamzero.web.store import Store
+        from beamzero.web.store import SessionStore
 
-        store = Store(Path("web.sqlite"))
+        store = SessionStore(Path("web.sqlite"))
         for name in ("one", "two"):
             store.add(name, "me", "tic_tac_toe", {"moves": ["a1", "b2"]}, {"title": name})
         store.close()

@@ -43,7 +43,7 @@ def test_the_stronger_has_the_higher_rating_and_the_anchor_is_1000(battles):
 
 def test_progress_names_the_battle_and_its_games():
     told = []
-    round_robin(GAME, PLAYERS[:2], games=200, random_plies=2, seed=0, told=lambda *args: told.append(args))
+    round_robin(GAME, PLAYERS[:2], games=200, random_plies=2, seed=0, on_progress=lambda *args: told.append(args))
     assert told[0] == ("random v lookahead:1", 0, 200) and told[-1] == ("random v lookahead:1", 200, 200)
 
 

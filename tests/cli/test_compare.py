@@ -10,7 +10,7 @@ import pytest
 from beamzero.arena.battle import Battle
 from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
-from beamzero.experiments.compare import Finished, Point
+from beamzero.experiments.compare import Compared, Point
 from beamzero.training import config
 from tests.training.test_compare import RECIPES
 from tests.training.toy import GAME
@@ -27,7 +27,7 @@ def toy_recipes(monkeypatch):
     monkeypatch.setattr(config, "list_recipes", lambda: every)
 
 
-def finished_at(elo: float | None) -> Finished:
+def finished_at(elo: float | None) -> Compared:
     """A comparison that nobody made; the last of its agents lost no game where `elo` is None."""
     ends = {("toy_probs", 0): 1100.0, ("toy_probs", 1): 1300.0, ("toy_alphazero", 0): 1000.0, ("toy_alphazero", 1): elo}
     points: dict[str, list[list[Point]]] = {"toy_probs": [], "toy_alphazero": []}
@@ -38,7 +38,7 @@ def finished_at(elo: float | None) -> Finished:
     scores = np.array([[1.0, 0.0], [1.0, 0.5]])
     agents = "probs:a", "alphazero:b"
     battles = [Battle(GAME, agents, scores, (b"one", b"two"), 2, 7.5, score_interval(scores))] * 4
-    return Finished(points, {"toy_probs": 1234, "toy_alphazero": 5_600_000}, battles)
+    return Compared(points, {"toy_probs": 1234, "toy_alphazero": 5_600_000}, battles)
 
 
 def test_a_table_a_picture_and_json(tmp_path, capsys, monkeypatch):

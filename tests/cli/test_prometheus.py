@@ -17,7 +17,7 @@ from beamzero.cli import main
 from beamzero.cli.commands.prometheus import PrometheusReport, metrics_at, split_address
 from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.storage.metrics import read_metrics
-from beamzero.training.crew import CORES
+from beamzero.training.executor import LOCAL_EXECUTOR
 from beamzero.training.report import QUIET
 from tests.training.toy import GAME, command, run_toy
 
@@ -109,7 +109,7 @@ def test_a_run_on_a_cluster_says_how_its_workers_are(port, tmp_path, monkeypatch
     facts = {"wanted": 2, "alive": 1, "deaths": 0, "twice": 0, "pieces": 5, "by_worker": by_worker}
     pool = types.SimpleNamespace(wanted=2, facts=lambda: facts)
     monkeypatch.setattr("beamzero.cli.commands.train.workers_of", lambda *_, **__: contextlib.nullcontext(pool))
-    monkeypatch.setattr("beamzero.cli.commands.train.ClusterCrew", lambda pool: CORES)
+    monkeypatch.setattr("beamzero.cli.commands.train.ClusterExecutor", lambda pool: LOCAL_EXECUTOR)
     texts = []
     monkeypatch.setattr(TrainingDisplay, "iteration", lambda display, record: texts.append(scrape(port)))
     words = ["--cluster", "local", "--prometheus", str(port)]

@@ -24,7 +24,7 @@ from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.simple import AnyMove
 from beamzero.search.simple import random_moves as any_moves
 from beamzero.storage.bookfile import FORMAT, POSITION_BYTES, Book, load_book, save_book
-from beamzero.training.opening_book import Entry, make_book
+from beamzero.training.opening_book import BookEntry, make_book
 from tests.games.play import ask_all, params, sample_states, stack
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -48,7 +48,7 @@ _unfold_action = jax.jit(lambda game, state, action: unfold_action(fold(game, st
 def book_of(game: Game, answers: list[tuple[State, int, float]]) -> Book:
     """A book that answers each state with an action and a value."""
     entries = {
-        key_of(game, state): Entry(int(_fold_action(game, state, jnp.int32(action))), value)
+        key_of(game, state): BookEntry(int(_fold_action(game, state, jnp.int32(action))), value)
         for state, action, value in answers
     }
     return make_book(game, entries, {"from": "search", "agent": "hand", "plies": 1, "whole_plies": 1})

@@ -76,7 +76,7 @@ def test_whatever_is_said_about_an_agent_it_loads_or_is_refused_in_one_line(file
 
 @pytest.mark.parametrize("key", ["algorithm", "game", "settings", "claims", "seed", "made"])
 def test_commands_that_read_agents_say_what_is_wrong_in_one_line(file, key, capsys, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.commands.verify.measure", lambda *_: Measured(0.5, 0.0, 1.0))
+    monkeypatch.setattr("beamzero.arena.claims.Claim.measure", lambda *_: Measured(0.5, 0.0, 1.0))
     for value in VALUES:
         save_agent(file, TENSORS, replaced((key,), value))
         for words in (["agents"], ["agents", "--json"], ["verify-agents"], ["verify-agents", "--json"]):

@@ -55,6 +55,7 @@ class _AnyChess(Game):
     small operations.
     """
 
+    speaks_uci: ClassVar[bool] = True
     variant: ClassVar[Variant]
     start: ClassVar[str]
     kinds: ClassVar[tuple[int, ...]]
@@ -421,6 +422,7 @@ class Chess6x6(_AnyChess):
     max_plies: int = 512
 
     name: ClassVar[str] = "chess6x6"
+    uci_variant: ClassVar[str | None] = "chess6x6"
     variant: ClassVar[Variant] = Variant(6, king_file=3, underpromotions=())
     kinds: ClassVar[tuple[int, ...]] = (PAWN, KNIGHT, ROOK, QUEEN, KING)
     start: ClassVar[str] = "rnqknr/pppppp/6/6/PPPPPP/RNQKNR w KQkq - 0 1"

@@ -20,7 +20,7 @@ from jax import Array
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import finalize
 from beamzero.core.spec import Spec
-from beamzero.games import Game, State
+from beamzero.games import GAMES, Game, State
 from beamzero.players.analysis import step
 from beamzero.players.external.gtp import GtpProcess, GtpSettings
 from beamzero.players.external.process import EngineTrouble
@@ -31,7 +31,6 @@ from beamzero.search.evaluator import SearchResult
 
 _T = TypeVar("_T")
 
-_UCI_GAMES = ("chess", "chess6x6")
 _MOST_PROCESSES = 64
 _GRACE = 20.0
 """Seconds that an engine may think longer than it was told to, before it is said to hang."""
@@ -255,8 +254,9 @@ def _value(game: Game, pawns: float) -> float:
 
 
 def make_uci(name: str, spec: Spec, game: Game) -> Player:
-    if game.name not in _UCI_GAMES:
-        raise BadInput(f"{name}: UCI is for {' and '.join(_UCI_GAMES)}, not for {game.name}")
+    if not game.speaks_uci:
+        known = " and ".join(sorted(kind.name for kind in GAMES.values() if kind.speaks_uci))
+        raise BadInput(f"{name}: UCI is for {known}, not for {game.name}")
     kinds = {
         "command": str, "depth": int, "nodes": int, "seconds": float, "elo": int, "skill": int, "hash": int,
         "set": str, "processes": int,
@@ -280,7 +280,7 @@ def make_uci(name: str, spec: Spec, game: Game) -> Player:
         options=(*told, *_assignments(name, options.get("set", ""))),
         variant=game.name,
     )
-    pool = EnginePool(lambda: UciProcess(command, settings), processes_of(name, options))
+    pool = EnginePool(lambda: UciProcess(command, settings, game.uci_variant), processes_of(name, options))
     weakened = {"elo", "skill", "set"} & set(options)  # whatever else is set may make it play at random
     return UciPlayer(name, game, command, pool.title, settings, limits != ["seconds"] and not weakened, pool)
 
@@ -290,11 +290,10 @@ def make_gtp(name: str, spec: Spec, game: Game) -> Player:
         spec, name, "command", {"command": str, "set": str, "seconds": float, "processes": int, "random": bool}
     )
     command = options.get("command", argument) or ""
-    size = getattr(game, "size", None)
     seconds = options.get("seconds", 10 * _GRACE)
     settings = GtpSettings(
         patience=_GRACE + seconds,
-        size=size if isinstance(size, int) else None,
+        size=game.gtp_size,
         setup=tuple(part.strip() for part in options.get("set", "").split(";") if part.strip()),
     )
     pool = EnginePool(lambda: GtpProcess(command, settings), processes_of(name, options))

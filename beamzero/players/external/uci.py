@@ -28,6 +28,7 @@ class UciSettings:
     options: tuple[tuple[str, str], ...] = ()
     """Names and values, in the order in which they are set."""
     variant: str = "chess"
+    """The name of the game: other rules make it another player."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,9 +44,9 @@ class Choice:
 class UciProcess:
     """One process that speaks UCI."""
 
-    def __init__(self, command: str, settings: UciSettings) -> None:
+    def __init__(self, command: str, settings: UciSettings, variant: str | None = None) -> None:
         """Start and set it up; BadInput where it speaks another protocol, or lacks an option or the variant."""
-        self._settings = settings
+        self._settings, self._variant = settings, variant
         self._process = EngineProcess(command)
         try:
             self.title, self._known = self._greet(command)
@@ -71,15 +72,15 @@ class UciProcess:
         return names[0] if names else command, known
 
     def _all_options(self, command: str) -> list[tuple[str, str]]:
-        settings, options = self._settings, list(self._settings.options)
-        if settings.variant != "chess":
+        options = list(self._settings.options)
+        if variant := self._variant:
             if "uci_variant" not in self._known:
-                raise BadInput(f"{command!r} plays chess alone, not {settings.variant}")
-            if settings.variant not in self._known["uci_variant"].split():
-                if settings.variant not in _VARIANT_FILES or "variantpath" not in self._known:
-                    raise BadInput(f"{command!r} does not know the variant {settings.variant}")
-                options.append(("VariantPath", str(_VARIANT_FILES[settings.variant])))
-            options.append(("UCI_Variant", settings.variant))
+                raise BadInput(f"{command!r} plays chess alone, not {variant}")
+            if variant not in self._known["uci_variant"].split():
+                if variant not in _VARIANT_FILES or "variantpath" not in self._known:
+                    raise BadInput(f"{command!r} does not know the variant {variant}")
+                options.append(("VariantPath", str(_VARIANT_FILES[variant])))
+            options.append(("UCI_Variant", variant))
         for name, value in options:
             if name.lower() not in self._known:
                 raise BadInput(f"{command!r} has no option {name!r}")
