@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import GAMES, make_game
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from tests.search.agreement import assert_games_are_searched_as_by_minimax
 
 _PLAIN = AlphaBeta(prune=False, order=False, entries=0, deepen=False)

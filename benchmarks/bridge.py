@@ -23,8 +23,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from beamzero.games.bridge import Bridge, BridgeState
-from beamzero.games.bridge_text import SUITS
+from beamzero.games.bridge.game import Bridge, BridgeState
+from beamzero.games.bridge.text import SUITS
 from beamzero.players import Player, make_player
 from beamzero.players.double_dummy import DDS
 

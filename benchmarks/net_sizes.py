@@ -30,7 +30,7 @@ import jax
 
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.arena.battle import battle
-from beamzero.arena.exhaust import exhaust
+from beamzero.arena.every_reply import exhaust
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, make_game
 from beamzero.nets import count_parameters

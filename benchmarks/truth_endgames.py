@@ -30,7 +30,7 @@ from beamzero.core.compiler import keep_compiled_code
 from beamzero.core.cores import side_by_side
 from beamzero.games import Game, State, make_game
 from beamzero.games.kalah import Kalah
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.simple import random_moves
 from beamzero.solvers.endgame import endgame_table

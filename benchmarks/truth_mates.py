@@ -30,7 +30,7 @@ from beamzero.arena.truth import Puzzle, folder, write_puzzles
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, State
 from beamzero.games.chess import Chess, Chess6x6
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import zero_evaluator
 
 _CHESS6X6 = """[chess6x6:losalamos]

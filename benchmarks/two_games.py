@@ -23,13 +23,13 @@ import jax.numpy as jnp
 
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.alphazero.window import empty_window
-from beamzero.cli.commands.bench_beam import some_positions
-from beamzero.cli.commands.timing import on_every_core, seconds_of
+from beamzero.bench.beam import some_positions
+from beamzero.bench.timing import on_every_core, seconds_of
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.core.cores import searches_at_once
 from beamzero.games import Game, State, make_game
 from beamzero.nets import count_parameters
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.simple import random_moves
 from beamzero.training.config import find_recipe, make_settings
 

@@ -1,80 +1,64 @@
-"""Ratings from games: everyone against everyone, or one agent against opponents whose ratings are known."""
+"""How far up a ladder of ever deeper searchers a player gets: two games a rung, one with each colour.
+
+The measure of the paper on AlphaZero for small games: wins and half the draws against minimax of depth 1, 2, 3 and so
+on. It climbs as long as it does not lose both games of a rung. As a measure it is coarse, two games a depth, and a
+player that always answers the same plays the same two games: a battle with random openings says more.
+"""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 
-from beamzero.arena.battle import Battle, battle
-from beamzero.arena.rating import Rating, known_elo, rate, rate_against
+from beamzero.arena.battle import battle
 from beamzero.core.errors import BadInput
-from beamzero.core.progress import OnPhase
+from beamzero.core.spec import quote
 from beamzero.games import Game
-from beamzero.players.player import Player
+from beamzero.players import Player, make_player
+
+DEPTH = 7
+"""Rungs of the ladder, where nothing is said."""
 
 
-def round_robin(
-    game: Game,
-    players: Sequence[Player],
-    games: int,
-    random_plies: int | None,
-    seed: int,
-    on_progress: OnPhase | None = None,
-) -> dict[tuple[str, str], Battle]:
-    """A battle of `games` games for every two players."""
-    names = [player.name for player in players]
-    if len(set(names)) < len(names):
-        raise BadInput(f"an agent is named twice: {' '.join(names)}")
-    battles = {}
-    for number, (one, other) in enumerate(itertools.combinations(players, 2)):
-        progress = _progress(on_progress, f"{one.name} v {other.name}")
-        battles[one.name, other.name] = battle(
-            game, one, other, games, random_plies, _battle_seed(seed, number), progress
-        )
-    return battles
+@dataclasses.dataclass(frozen=True)
+class Climb:
+    """What came of it."""
+
+    opponents: list[str]
+    scores: list[float]
+    """Against each opponent that it met: wins and half the draws of two games."""
+
+    @property
+    def total(self) -> float:
+        """Of at most two points a rung."""
+        return sum(self.scores)
 
 
-def rate_players(
-    battles: Mapping[tuple[str, str], Battle], names: Sequence[str], anchor: str, seed: int
-) -> list[Rating]:
-    """Elo of everyone in a round robin; the anchor is 1000."""
-    return rate(names, {pair: played.pair_scores for pair, played in battles.items()}, anchor, seed)
-
-
-def measure_anchors(
-    game: Game, players: Sequence[Player], games: int, seed: int, on_progress: OnPhase | None = None
-) -> dict[str, float]:
-    """The ratings of fixed opponents, the first of them 1000. One that has only a bound counts as that bound."""
-    names = [player.name for player in players]
-    if len(players) == 1:
-        return {names[0]: 1000.0}
-    ratings = rate_players(round_robin(game, players, games, None, seed, on_progress), names, names[0], seed)
-    known = {rating.agent: known_elo(rating.elo, rating.low, rating.high) for rating in ratings}
-    return {agent: elo for agent, elo in known.items() if not math.isnan(elo)}
-
-
-def rate_against_anchors(
+def climb(
     game: Game,
     player: Player,
     opponents: Sequence[Player],
-    anchors: Mapping[str, float],
-    games: int,
-    seed: int,
-    on_progress: OnPhase | None = None,
-) -> tuple[Rating, dict[str, Battle]]:
-    """One player's Elo from `games` games against each opponent, whose ratings stand fixed; and the battles."""
-    battles = {}
-    for number, opponent in enumerate(opponents):
-        progress = _progress(on_progress, f"{player.name} v {opponent.name}")
-        battles[opponent.name] = battle(game, player, opponent, games, None, _battle_seed(seed, number), progress)
-    scores = {name: played.pair_scores for name, played in battles.items() if name in anchors}
-    return rate_against({name: anchors[name] for name in scores}, scores, seed, agent=player.name), battles
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Climb:
+    """Two games against one opponent after the other, until `player` loses both."""
+    scores: list[float] = []
+    for rung, opponent in enumerate(opponents):
+        progress(rung, len(opponents))
+        two = battle(
+            game, player, opponent, games=2, random_plies=0, seed=seed + rung,
+            progress=lambda *_: progress(rung, len(opponents)),
+        )  # fmt: skip
+        scores.append(2 * two.score)
+        if scores[-1] == 0:
+            break
+    progress(len(opponents), len(opponents))
+    return Climb([opponent.name for opponent in opponents], scores)
 
 
-def _battle_seed(seed: int, number: int) -> int:
-    return (seed * 1000 + number) % 2**31
-
-
-def _progress(on_progress: OnPhase | None, title: str) -> Callable[[int, int], None] | None:
-    return None if on_progress is None else lambda done, total: on_progress(title, done, total)
+def ladder(game: Game, depth: int = DEPTH, by: str | None = None) -> list[Player]:
+    """Minimax of depth 1 to `depth`, by one of the game's features, by nothing, or by all of them."""
+    if depth < 1:
+        raise BadInput(f"depth is {depth}, but a ladder has at least one rung")
+    option = "" if by is None else f",by={quote(by)}"
+    return [make_player(f"minimax:{rung}{option}", game) for rung in range(1, depth + 1)]

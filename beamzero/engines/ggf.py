@@ -6,7 +6,7 @@ import re
 
 from beamzero.core.errors import BadInput
 from beamzero.engines.record import Record
-from beamzero.games.othello import Othello
+from beamzero.games.othello.game import Othello
 
 PASS = "PA"
 

@@ -14,7 +14,7 @@ from beamzero.engines import ggf
 from beamzero.engines.record import Record
 from beamzero.engines.wire import Engine, Send
 from beamzero.games import State
-from beamzero.games.othello import Othello
+from beamzero.games.othello.game import Othello
 from beamzero.players import Player
 from beamzero.players.analysis import list_moves, move_names
 from beamzero.search.drive import Snapshot, Timer, Watch, no_watch

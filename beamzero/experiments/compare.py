@@ -23,9 +23,9 @@ import jax
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
-from beamzero.arena.ladder import measure_anchors, rate_against_anchors
 from beamzero.arena.playing import Play, play_games
 from beamzero.arena.rating import known_elo
+from beamzero.arena.round_robin import measure_anchors, rate_against_anchors
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnPhase
 from beamzero.experiments.workers import DoJobs, Job
@@ -35,7 +35,7 @@ from beamzero.players import Player, SearchPlayer, make_player
 from beamzero.players.agent_kind import agent_kind, agent_text
 from beamzero.players.trained import Trained
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.mcts import MOST_SIMULATIONS
+from beamzero.search.mcts.mcts import MOST_SIMULATIONS
 from beamzero.search.memory import check_memory
 from beamzero.storage.claim import claim_folder
 from beamzero.storage.files import write_atomically, writing

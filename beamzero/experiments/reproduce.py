@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnPhase
-from beamzero.experiments.pieces import PieceResult, Ratings, Task, do_piece, now, rate_opponents
 from beamzero.experiments.study import Piece, Study
+from beamzero.experiments.work_items import PieceResult, Ratings, Task, do_piece, now, rate_opponents
 from beamzero.experiments.workers import DoJobs, Job, do_jobs, share_device
 from beamzero.games import make_game
 from beamzero.storage.claim import claim_folder

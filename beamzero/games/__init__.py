@@ -27,7 +27,7 @@ from beamzero.games.faults import one_line
 from beamzero.games.game import CHANCE, OPEN, Game, State
 from beamzero.games.kalah import Kalah
 from beamzero.games.othello import Othello
-from beamzero.games.pgx_games import PGX_GAMES, find_pgx_game
+from beamzero.games.pgx.games import PGX_GAMES, find_pgx_game
 from beamzero.games.poker import KuhnPoker, LeducPoker
 from beamzero.games.tic_tac_toe import TicTacToe
 from beamzero.games.togyzkumalak import Togyzkumalak

@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import Spec, convert, unknown
 from beamzero.games import Game, State
-from beamzero.games.bridge import Bridge
+from beamzero.games.bridge.game import Bridge
 from beamzero.players.double_dummy import DDS, Endings
 from beamzero.players.options import take
 from beamzero.players.player import Player

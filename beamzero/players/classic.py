@@ -12,14 +12,14 @@ from beamzero.core.spec import Spec, convert
 from beamzero.games import Game
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.transpositions import ENTRY_BYTES
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.expectiminimax import MAX_DEPTH as MOST_TURNS
 from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.memory import host_memory_bytes
-from beamzero.search.transpositions import ENTRY_BYTES
 from beamzero.solvers.endgame import endgame_table
 from beamzero.storage.tablefile import load_table
 from beamzero.storage.weightsfile import load_weights

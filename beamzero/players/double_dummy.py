@@ -15,9 +15,9 @@ from jax import Array
 from beamzero.core.cores import side_by_side, to_host
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.bridge import HELD, NONE, Bridge, BridgeState
-from beamzero.games.bridge_open import OpenBridge
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.games.bridge.game import HELD, NONE, Bridge, BridgeState
+from beamzero.games.bridge.open_cards import OpenBridge
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import zero_evaluator
 
 _one_at_a_time = threading.Lock()

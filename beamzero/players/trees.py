@@ -8,8 +8,8 @@ from beamzero.games import Game
 from beamzero.players.options import LIMIT_OPTIONS, ROOM, take, take_limit
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.mcts import MCTS
-from beamzero.search.rollouts import RandomGames
+from beamzero.search.mcts.mcts import MCTS
+from beamzero.search.mcts.rollouts import RandomGames
 
 _UCT_C = 1.0
 

@@ -47,7 +47,7 @@ from beamzero.games import Game, State
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.classic import make_alphabeta
 from beamzero.players.player import Player
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator
 from beamzero.search.memory import check_memory

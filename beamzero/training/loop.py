@@ -20,8 +20,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.arena.climb import climb
-from beamzero.arena.ladder import measure_anchors, rate_against_anchors
+from beamzero.arena.ladder import climb
+from beamzero.arena.round_robin import measure_anchors, rate_against_anchors
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.players import Player

@@ -11,7 +11,7 @@ import jax
 
 from beamzero import __version__
 from beamzero.arena.battle_size import battle_needs
-from beamzero.arena.climb import ladder
+from beamzero.arena.ladder import ladder
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import Net, make_net

@@ -223,7 +223,7 @@ def _draw_agent(rng: random.Random) -> str:
 
 def _draw_game(rng: random.Random) -> str:
     from beamzero.games import GAMES
-    from beamzero.games.pgx_games import PGX_GAMES
+    from beamzero.games.pgx.games import PGX_GAMES
 
     if rng.random() < 0.3:
         return rng.choice((*(f"{place}.py:Game" for place in _PLACES), *(f"faulty.py:{name}" for name in _FAULTS)))

@@ -10,11 +10,11 @@ import pytest
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.alphazero.self_play import Credit
 from beamzero.algorithms.alphazero.window import empty_window, keep
-from beamzero.arena.exhaust import exhaust
+from beamzero.arena.every_reply import exhaust
 from beamzero.core.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.memory import total_bytes
 from beamzero.training.report import Report
 from tests.algorithms.test_probs import CountAfter

@@ -19,8 +19,8 @@ from beamzero.nets import Net, make_joint_evaluator, make_net
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.features import feature_evaluator
-from beamzero.search.mcts import MCTS
-from beamzero.search.teaching import Lesson
+from beamzero.search.mcts.mcts import MCTS
+from beamzero.search.targets import Lesson
 from beamzero.training.executor import Shard
 from tests.training.toy import same_bits
 

@@ -32,7 +32,7 @@ from beamzero.players import Player, make_player
 from beamzero.plots.png import write_png
 from beamzero.plots.scores import draw_scores
 from tests.games.sowing_by_hand import KalahByHand
-from tests.search.test_endgame import result_by_hand
+from tests.solvers.test_endgame import result_by_hand
 
 SOLVED = ("connect_four", "kalah", "othello", "tic_tac_toe")
 TIC_TAC_TOE = make_game("tic_tac_toe")

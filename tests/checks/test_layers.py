@@ -28,6 +28,7 @@ ORDER = [
     {"algorithms"},
     {"experiments"},
     {"cluster"},
+    {"bench"},
     {"web", "engines"},
     {"cli"},
     {"__main__"},
@@ -135,7 +136,7 @@ def test_the_checker_sees_a_violation(module: str, source: str, named: str) -> N
     ("module", "source"),
     [
         ("beamzero.search.beam", "from beamzero.games import chess"),
-        ("beamzero.games.checkers", "from . import chess\nfrom .bits import shift"),
+        ("beamzero.games.checkers.game", "from . import chess\nfrom .bits import shift"),
         ("beamzero.games.kalah", "from beamzero.core.errors import BadInput\nfrom beamzero import __version__"),
         ("beamzero.core.spec", "from beamzero.core.errors import BadInput"),
         ("beamzero.cli", "from beamzero.web import server\nfrom beamzero.engines import uci"),

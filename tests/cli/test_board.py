@@ -17,7 +17,7 @@ from rich.style import Style
 from rich.text import Text
 
 from beamzero.cli.terminal.board import changed_squares, draw_board, in_colour, side_text
-from beamzero.cli.terminal.looks import LOOKS, look_of
+from beamzero.cli.terminal.palette import LOOKS, look_of
 from beamzero.games import GAMES, make_game
 from beamzero.games.grid import draw
 from beamzero.players.analysis import step

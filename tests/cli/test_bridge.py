@@ -13,7 +13,7 @@ from rich.console import Console
 from beamzero.cli import main
 from beamzero.cli.commands.play import Session, default_agent
 from beamzero.games import make_game
-from beamzero.games.bridge_text import CARDS
+from beamzero.games.bridge.text import CARDS
 from beamzero.players import make_player
 
 GAME = make_game("bridge")

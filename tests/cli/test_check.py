@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import pytest
 from jax import Array
 
+from beamzero.bench import games as bench_games
+from beamzero.bench.timing import seconds_of
 from beamzero.cli import main
-from beamzero.cli.commands import bench_games, check
-from beamzero.cli.commands.timing import seconds_of
+from beamzero.cli.commands import check
 from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, make_game
 from beamzero.games.game import keep_if

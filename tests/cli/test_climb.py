@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from beamzero.arena.exhaust import Exhausted
+from beamzero.arena.every_reply import Exhausted
 from beamzero.cli import main
 from beamzero.games import make_game
 from beamzero.players import make_player
@@ -35,7 +35,7 @@ def test_climb_as_json_and_for_people(capsys):
 
 
 def test_opponents_that_were_not_met_have_no_score(capsys, monkeypatch):
-    monkeypatch.setattr("beamzero.arena.climb.make_player", lambda name, game: Named(name, game))
+    monkeypatch.setattr("beamzero.arena.ladder.make_player", lambda name, game: Named(name, game))
     words = ["climb", GAME, "random", "--depth", "3"]
     assert json.loads(run_main(capsys, *words, "--json"))["scores"] == {"minimax:1": 0.0}
     lines = run_main(capsys, *words).splitlines()

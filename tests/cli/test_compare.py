@@ -12,7 +12,7 @@ from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
 from beamzero.experiments.compare import Compared, Point
 from beamzero.training import config
-from tests.training.test_compare import RECIPES
+from tests.experiments.test_compare import RECIPES
 from tests.training.toy import GAME
 
 SMALL = [

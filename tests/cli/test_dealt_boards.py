@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from beamzero.cli.terminal.board import draw_board, side_text
-from beamzero.cli.terminal.looks import LOOKS
+from beamzero.cli.terminal.palette import LOOKS
 from beamzero.games import make_game
 from beamzero.players.analysis import step
 

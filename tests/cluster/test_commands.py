@@ -11,7 +11,7 @@ from beamzero.cli import main
 from beamzero.cli.commands.cluster import _room
 from beamzero.core.errors import BadInput
 from beamzero.experiments.studies import STUDIES
-from tests.training.test_reproduce import SMALL, small_study
+from tests.experiments.test_reproduce import SMALL, small_study
 
 
 @pytest.mark.slow

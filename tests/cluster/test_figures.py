@@ -9,7 +9,7 @@ import pytest
 
 from beamzero.cluster.figures import MOST_NAMED, Figures
 from beamzero.storage.metrics import Metrics
-from tests.runs.test_metrics import events
+from tests.storage.test_metrics import events
 
 TAG = re.compile(r"[\w./-]+", re.ASCII)
 

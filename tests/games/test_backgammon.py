@@ -11,7 +11,7 @@ import pytest
 
 from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, make_game
-from beamzero.games.backgammon import BAR, OFF, ROLLS, BackgammonState
+from beamzero.games.backgammon.game import BAR, OFF, ROLLS, BackgammonState
 from tests.games.play import ask, ask_all, step
 
 GAME = make_game("backgammon")

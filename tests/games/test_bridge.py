@@ -15,8 +15,8 @@ from scipy.stats import chisquare
 
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.games.bridge import HELD, NOBODY, Bridge, BridgeState
-from beamzero.games.bridge_text import CARDS, RANKS, SUITS, read_contract, result_text, write_hand
+from beamzero.games.bridge.game import HELD, NOBODY, Bridge, BridgeState
+from beamzero.games.bridge.text import CARDS, RANKS, SUITS, read_contract, result_text, write_hand
 from tests.games.play import ask, at, play, sample_states, step
 
 DEAL = "N:AQ4.KT2.AJ85.Q93 JT93.Q964.T3.K76 K52.A53.KQ92.A42 876.J87.764.JT85"

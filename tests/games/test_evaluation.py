@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from jax import Array
 
-from beamzero.games import CHANCE, Game, State, draughts, make_game
+from beamzero.games import CHANCE, Game, State, make_game
+from beamzero.games.checkers import board
 from beamzero.search.features import hand_made_weights
 from tests.games.play import SECOND_BOARDS, ask, ask_all, at, facts, params, play, sample_states, stack
 from tests.games.play import SPECS as ALL_SPECS
@@ -210,9 +211,9 @@ def exchange(game: Game, state: State) -> State:
         discs, side = game.write_position(state).split()
         return game.read_position(f"{discs.translate(str.maketrans('XO', 'OX'))} {side}")
     if game.name == "checkers":
-        black, white, kings = (draughts.word(33 - n for n in draughts.numbers(int(word))) for word in state[:3])
-        turned = draughts.Position(white, black, kings, 0, int(state.side), int(state.quiet))
-        return game.read_position(draughts.write_fen(turned))
+        black, white, kings = (board.word(33 - n for n in board.numbers(int(word))) for word in state[:3])
+        turned = board.Position(white, black, kings, 0, int(state.side), int(state.quiet))
+        return game.read_position(board.write_fen(turned))
     return state._replace(stones=state.stones[::-1])
 
 

@@ -12,7 +12,7 @@ import pytest
 from jax import Array
 
 from beamzero.games import Game, State, make_game
-from beamzero.games.open_lines import OpenLines, Words
+from beamzero.games.connect_four.open_lines import OpenLines, Words
 from tests.games.play import ask, ask_all, at, sample_states
 from tests.games.play import play as random_play
 from tests.games.test_grids import play

@@ -15,7 +15,7 @@ import pytest
 from beamzero.cli import main
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.games.pgx_games import PGX_GAMES
+from beamzero.games.pgx.games import PGX_GAMES
 from beamzero.games.views import View
 from tests.conftest import relaxed_promotion
 from tests.games.pictures import fits

@@ -12,7 +12,7 @@ import pytest
 
 from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
-from beamzero.games.connect_four import ConnectFour
+from beamzero.games.connect_four.game import ConnectFour
 from beamzero.games.tic_tac_toe import TicTacToe
 
 NIM = '''

@@ -15,7 +15,7 @@ from beamzero.games import Game, make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.classic import QUIET_PLIES
 from beamzero.search import drive
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.limit import Limit
 from tests.games.play import stack, step
 from tests.search.plain import Lines, Minimax, random_positions, rows

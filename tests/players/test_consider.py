@@ -15,7 +15,7 @@ from beamzero.search.drive import Snapshot, Timer
 from beamzero.search.expectiminimax import Expectiminimax
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import Limit
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.simple import OneLook
 from tests.games.play import step
 from tests.players.test_book import book_of

@@ -15,7 +15,7 @@ from beamzero.nets import Net, make_joint_evaluator, make_net
 from beamzero.players import make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.player import SearchPlayer
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 
 GAME = make_game("connect_four")
 DIFFERENT = [

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.games import Game
-from beamzero.search.alphabeta import AlphaBeta, Found
+from beamzero.search.alphabeta.alphabeta import AlphaBeta, Found
 from beamzero.search.evaluator import SearchResult
 from tests.search.graphs import ROOTS, Graph, GraphGame, GraphRules, Shape, graph_evaluator
 from tests.search.plain import (

@@ -13,7 +13,7 @@ from jax import Array
 from jax.tree_util import Partial
 
 from beamzero.games import Game, State
-from beamzero.search.alphabeta import AlphaBeta, Found
+from beamzero.search.alphabeta.alphabeta import AlphaBeta, Found
 from beamzero.search.evaluator import Evaluator, SearchResult, zero_evaluator
 from beamzero.search.features import hand_made_weights, log_odds
 

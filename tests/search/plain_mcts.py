@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 from tests.search.reference import Position, Rules
 
 

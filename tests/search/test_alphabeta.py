@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamzero.games import GAMES, make_game
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from tests.search.agreement import assert_games_are_searched_as_by_minimax, assert_graphs_are_searched_as_by_minimax
 from tests.search.graphs import NARROW, WIDE, draw
 

@@ -13,12 +13,12 @@ import pytest
 
 from beamzero.games import State, make_game
 from beamzero.games.chess import notation
-from beamzero.search.alphabeta import AlphaBeta, Found
+from beamzero.search.alphabeta.alphabeta import AlphaBeta, Found
+from beamzero.search.alphabeta.negamax import Memory
 from beamzero.search.drive import Snapshot, think
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import Limit
-from beamzero.search.negamax import Memory
 from tests.search.agreement import assert_played
 from tests.search.plain import QUICK, Lines, Minimax, mixed_evaluator, rows, step_one
 

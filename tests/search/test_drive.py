@@ -14,13 +14,13 @@ from jax import Array
 from beamzero.core.compiler import CompilationCount
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State, make_game
-from beamzero.search import drive, worth
-from beamzero.search.alphabeta import AlphaBeta, _plies
+from beamzero.search import drive, integer_value
+from beamzero.search.alphabeta.alphabeta import AlphaBeta, _plies
+from beamzero.search.alphabeta.negamax import At
 from beamzero.search.drive import Snapshot, think
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import Limit
-from beamzero.search.negamax import At
 from tests.search.plain import mixed_evaluator, random_positions, rows
 
 KEY = jax.random.key(0)
@@ -209,9 +209,9 @@ def test_a_loss_is_told_with_its_plies():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_distance_of_an_end_is_told_only_within_the_depth(sign):
     """What noisy moves lead to beyond it is proven, but other moves may lead there sooner."""
-    in_three = sign * int(worth.from_score(jnp.float32(1), jnp.int32(3)))
+    in_three = sign * int(integer_value.from_score(jnp.float32(1), jnp.int32(3)))
     assert [_plies(in_three, depth) for depth in (1, 2, 3, 4)] == [None, None, 3, 3]
-    assert _plies(sign * worth.ONE // 2, 4) is None
+    assert _plies(sign * integer_value.ONE // 2, 4) is None
 
 
 @pytest.mark.parametrize("count", ["expanded", "visited"])

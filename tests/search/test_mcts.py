@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.evaluator import SearchResult
-from beamzero.search.mcts import MCTS
-from beamzero.search.mcts_tree import Tree
+from beamzero.search.mcts.mcts import MCTS
+from beamzero.search.mcts.tree import Tree
 from tests.games.play import at, sample_states
 from tests.search.forest import NARROW, ROOTS, TREES, WIDE, ForestGame, ForestRules, forest_evaluator, grow
 from tests.search.plain_mcts import Node, never_tried, simulate, size

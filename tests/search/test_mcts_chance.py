@@ -15,9 +15,9 @@ from jax.tree_util import Partial
 
 from beamzero.games import CHANCE, Game
 from beamzero.search.evaluator import Evaluator
-from beamzero.search.mcts import MCTS
-from beamzero.search.mcts_tree import Tree
-from beamzero.search.rollouts import rollout_evaluator
+from beamzero.search.mcts.mcts import MCTS
+from beamzero.search.mcts.rollouts import rollout_evaluator
+from beamzero.search.mcts.tree import Tree
 
 # --- a game with dice --------------------------------------------------------------------------------------------
 

@@ -12,8 +12,8 @@ import pytest
 
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.search.gumbel import Gumbel, as_mctx_is_written, mctx_step
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.gumbel import Gumbel, as_mctx_is_written, mctx_step
+from beamzero.search.mcts.mcts import MCTS
 from tests.games.play import sample_states
 from tests.search.reference import scrambled_evaluator
 

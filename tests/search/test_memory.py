@@ -14,9 +14,9 @@ from beamzero.players.player import SearchPlayer
 from beamzero.search import memory
 from beamzero.search.beam import BeamSearch
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
+from beamzero.search.mcts.rollouts import RandomGames
 from beamzero.search.memory import bytes_of, cgroup_rooms, check_memory, fewer, heaviest, smaller, together
-from beamzero.search.rollouts import RandomGames
 
 GIGABYTE = 2**30
 

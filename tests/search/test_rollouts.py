@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from beamzero.games import make_game
-from beamzero.search.rollouts import rollout_evaluator
+from beamzero.search.mcts.rollouts import rollout_evaluator
 from tests.games.play import at, play, sample_states
 from tests.search.reference import GameRules, scrambled_evaluator
 

@@ -16,9 +16,9 @@ import pytest
 from beamzero.games import Game, State, make_game
 from beamzero.games.kalah import KalahState
 from beamzero.games.tic_tac_toe import TicTacToeState
-from beamzero.search.alphabeta import AlphaBeta, Found
+from beamzero.search.alphabeta.alphabeta import AlphaBeta, Found
 from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 from tests.games.sowing_by_hand import KalahByHand
 from tests.search.plain import MILLION, WON, random_positions, rows, solve
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamzero.games import Game, State, make_game
-from beamzero.search import transpositions as table
-from beamzero.search.alphabeta import AlphaBeta
+from beamzero.search.alphabeta import transpositions as table
+from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from tests.search.agreement import assert_graphs_are_searched_as_by_minimax
 from tests.search.graphs import NARROW, draw
 from tests.search.plain import MILLION, WON, mixed_evaluator, random_positions, rows, solve

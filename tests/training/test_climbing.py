@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beamzero.arena.climb import climb, ladder
+from beamzero.arena.ladder import climb, ladder
 from beamzero.cli import main
 from beamzero.core.compiler import CompilationCount
 from beamzero.games import make_game

@@ -271,7 +271,7 @@ def test_a_kill_before_the_best_checkpoint_was_marked_is_made_good(whole, tmp_pa
 
 @pytest.mark.slow
 def test_tensorboard_shows_every_iteration_once(whole, tmp_path):
-    from tests.runs.test_metrics import events
+    from tests.storage.test_metrics import events
 
     folder = tmp_path / "run"
     with pytest.raises(Killed):

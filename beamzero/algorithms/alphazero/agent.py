@@ -15,7 +15,7 @@ from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import take_trained
 from beamzero.players.trees import tree_settings
 from beamzero.search.evaluator import Evaluator
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.protocol import Search
 from beamzero.search.simple import Likeliest
 

@@ -26,11 +26,11 @@ from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, mak
 from beamzero.players import Player, SearchPlayer
 from beamzero.players.agent_kind import AgentKind
 from beamzero.search.evaluator import Evaluator, zero_evaluator
-from beamzero.search.gumbel import Gumbel
-from beamzero.search.mcts import MCTS
+from beamzero.search.mcts.gumbel import Gumbel
+from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.memory import Needs, bytes_of, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import Likeliest
-from beamzero.search.teaching import Teacher
+from beamzero.search.targets import Teacher
 from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Shard, cut_shards
 from beamzero.training.fit import Learner, fit_samples, learner_bytes, new_learner
 from beamzero.training.schedule import cosine, share_done

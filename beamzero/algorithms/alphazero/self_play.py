@@ -28,7 +28,7 @@ from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
 from beamzero.search.simple import Likeliest, random_moves
-from beamzero.search.teaching import Teacher
+from beamzero.search.targets import Teacher
 from beamzero.training.executor import Shard
 
 

@@ -8,7 +8,7 @@ from typing import Self
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import make_net
-from beamzero.search.mcts import MOST_SIMULATIONS
+from beamzero.search.mcts.mcts import MOST_SIMULATIONS
 from beamzero.training.settings import RunSettings, check_shards, default_shards, setting
 
 

@@ -10,11 +10,11 @@ import jax
 import typer
 from rich.table import Table
 
-from beamzero.cli.commands.bench_beam import bench_beam
-from beamzero.cli.commands.bench_games import PEERS, bench_games
-from beamzero.cli.commands.bench_mcts import bench_mcts
-from beamzero.cli.commands.bench_search import bench_search
-from beamzero.cli.commands.timing import Row
+from beamzero.bench.beam import bench_beam
+from beamzero.bench.games import PEERS, bench_games
+from beamzero.bench.mcts import bench_mcts
+from beamzero.bench.search import bench_search
+from beamzero.bench.timing import Row
 from beamzero.cli.common import AsJson, err, out, print_json
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import unknown

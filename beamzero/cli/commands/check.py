@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from beamzero.cli.commands.bench_games import fastest, our_rules
-from beamzero.cli.commands.timing import seconds_of
+from beamzero.bench.games import fastest, our_rules
+from beamzero.bench.timing import seconds_of
 from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json
 from beamzero.games import Game, make_game
 from beamzero.games.laws import Findings, check_laws

@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.arena.climb import DEPTH, climb, ladder
-from beamzero.arena.exhaust import exhaust
+from beamzero.arena.every_reply import exhaust
+from beamzero.arena.ladder import DEPTH, climb, ladder
 from beamzero.cli.common import AgentName, AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game

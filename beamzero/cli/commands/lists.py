@@ -15,7 +15,7 @@ from beamzero.cli.common import AsJson, out, print_json
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import field_types
 from beamzero.games import GAMES, make_game, make_stored_game
-from beamzero.games.pgx_games import PGX_GAMES
+from beamzero.games.pgx.games import PGX_GAMES
 from beamzero.players.agent_kind import agent_kind
 from beamzero.players.trained import load_info, load_trained, shipped_agents
 from beamzero.storage.run import Run, list_runs

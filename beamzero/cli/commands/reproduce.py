@@ -15,10 +15,10 @@ from rich.table import Table
 from beamzero.arena.intervals import mean_spread
 from beamzero.cli.commands.cluster import Cluster, WorkerGpus, lasting, training_on
 from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
-from beamzero.experiments.pieces import PieceResult, anchor_elos
 from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
 from beamzero.experiments.study import Study
+from beamzero.experiments.work_items import PieceResult, anchor_elos
 from beamzero.plots.png import write_png
 from beamzero.plots.study import Curves, draw_study
 from beamzero.storage.files import write_atomically, writing

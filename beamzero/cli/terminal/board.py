@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from beamzero.cli.terminal.cards import draw_table, is_table
-from beamzero.cli.terminal.looks import look_of
+from beamzero.cli.terminal.palette import look_of
 from beamzero.cli.terminal.points import SIGNS, draw_points
 from beamzero.cli.terminal.sowing import draw_sowing
 from beamzero.games import Game, State

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from rich.text import Text
 
-from beamzero.games.bridge_text import COMPASS, SUITS, suit_text
+from beamzero.games.bridge.text import COMPASS, SUITS, suit_text
 from beamzero.games.views import CardsView, View
 
 _SYMBOLS = dict(zip(SUITS, "♠♥♦♣"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from beamzero.cli.terminal.looks import look_of
+from beamzero.cli.terminal.palette import look_of
 from beamzero.games.views import PointsView
 
 SIGNS = "OX"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from beamzero.cli.terminal.looks import look_of
+from beamzero.cli.terminal.palette import look_of
 from beamzero.games.views import SowingView
 
 

@@ -23,8 +23,8 @@ from beamzero.core.errors import BadInput
 from beamzero.core.leaving import finalize
 from beamzero.core.spec import Spec
 from beamzero.games import Game, State
-from beamzero.games.backgammon import Backgammon
-from beamzero.games.backgammon_text import dice_of
+from beamzero.games.backgammon.game import Backgammon
+from beamzero.games.backgammon.text import dice_of
 from beamzero.players.analysis import step
 from beamzero.players.external.engines import Engine, EnginePool, ExternalPlayer, processes_of
 from beamzero.players.external.process import EngineProcess, EngineTrouble, find_program

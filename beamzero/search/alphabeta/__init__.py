@@ -1,0 +1,1 @@
+"""Alpha-beta: `transpositions` remembers positions, `negamax` is the compiled loop, `alphabeta` deepens it."""

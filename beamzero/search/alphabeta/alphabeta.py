@@ -1,0 +1,239 @@
+"""Minimax and alpha-beta as a way to choose moves: deeper and deeper, until a limit is reached."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from beamzero.core.errors import BadInput
+from beamzero.games import Game, State
+from beamzero.search import integer_value
+from beamzero.search.alphabeta.negamax import At, Node, Rules, Searcher, Stack, unpack
+from beamzero.search.alphabeta.transpositions import ENTRY_BYTES
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, spread
+from beamzero.search.limit import MAX_DEPTH, Limit
+from beamzero.search.protocol import UNLIMITED, Option, Outlook, Search, Spent
+
+_MOST_HASH = 1024
+"""Megabytes."""
+
+
+class Found(NamedTuple):
+    """The findings of the deepest search that came to its end, in one position."""
+
+    depth: Array  # int32 [] plies; 0: there was none yet
+    worth: Array  # int32 [] for the side to move
+    complete: Array  # bool [] whether every line that counts was played to the end
+    line: Array  # int32 [R] the best line, -1 where it ends
+    moves: Array  # int32 [W] worth of each move, in the order of `Game.moves`; of others than the best an upper bound
+    moves_complete: Array  # bool [W]
+    nodes: Array  # int32 [] positions looked at, those of shallower searches included
+
+
+class Deepening(NamedTuple):
+    """A search of B positions, one after the other, each a ply deeper each time."""
+
+    roots: State  # [B, ...]
+    row: Array  # int32 [] the position that is searched; B: all are
+    stack: Stack
+    depth: Array  # int32 [] the plies of the search under way
+    found: Found  # [B, ...]
+    units: Array  # int32 [] nodes expanded, of all positions together
+
+
+@dataclasses.dataclass(frozen=True)
+class AlphaBeta(Search):
+    """Search a position some plies deep. Without pruning, order and table it is minimax as it stands in the books."""
+
+    depth: int = MAX_DEPTH
+    """Plies."""
+    nodes: int = UNLIMITED
+    """Positions after which no more are looked at; the first ply is always searched."""
+    prune: bool = True
+    """Leave out what cannot matter (alpha-beta)."""
+    order: bool = True
+    """Look at likely moves first."""
+    quiet: int = 0
+    """Plies beyond the depth that noisy moves are followed (quiescence search)."""
+    entries: int = 2**16
+    """Places in the table of positions, a power of two; 0 for no table."""
+    deepen: bool = True
+    """Search one ply, then two and so on; what was best before is looked at first."""
+    every_move: bool = False
+    """Find out exactly what each move is worth, not only the best one."""
+
+    keeps_line = True
+    one_by_one = True
+
+    def __post_init__(self) -> None:
+        Limit(depth=self.depth, nodes=min(self.nodes, UNLIMITED - 1))
+        if self.entries & (self.entries - 1) or not 0 <= self.entries <= 2**28:
+            raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
+        if not 0 <= self.quiet <= 64:
+            raise BadInput(f"quiet is {self.quiet}, but must be 0 to 64 plies")
+
+    def bytes_needed(self, game: Game, roots: int) -> int:
+        """Count the bytes of the table of positions, which all roots share: they are searched one after the other."""
+        return self.entries * ENTRY_BYTES
+
+    def searcher(self, game: Game, evaluator: Evaluator) -> Searcher:
+        rules = Rules(min(self.depth, game.max_plies), self.prune, self.order, self.quiet, self.every_move)
+        return Searcher(game, evaluator, rules)
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Deepening:
+        """Stand before the first position; what is remembered of one serves the next."""
+        searcher, size = self.searcher(game, evaluator), _size(states)
+        first, depth = _take(states, 0), jnp.int32(self._first_depth(game))
+        stack = searcher.begin(searcher.new_search(first, searcher.new_memory(self.entries)), first, depth)
+        zero = jnp.zeros(size, jnp.int32)
+        line, moves = (jnp.zeros((size, width), jnp.int32) for width in (searcher.rows, searcher.width))
+        nothing = Found(zero, zero, zero == 1, line, moves, moves == 1, zero)
+        return Deepening(states, jnp.int32(0), stack, depth, nothing, jnp.int32(0))
+
+    def _first_depth(self, game: Game) -> int:
+        return 1 if self.deepen else min(self.depth, game.max_plies)
+
+    def advance(self, game: Game, evaluator: Evaluator, carry: Deepening, budget: Array | int) -> Deepening:
+        """Expand some nodes more, until one more depth of the current position has come to its end.
+
+        The first depth of a position is searched to its end whatever the budget is.
+        """
+        searcher, size = self.searcher(game, evaluator), _size(carry.roots)
+        goes_on, here = carry.row < size, _take(carry.found, jnp.minimum(carry.row, size - 1))
+        is_first = here.depth == 0
+        expansions = jnp.where(is_first & (budget > 0), UNLIMITED, budget)
+        nodes = jnp.where(is_first, jnp.int32(2**31 - 1), self.nodes)
+        stack = searcher.advance(carry.stack, jnp.where(goes_on, expansions, 0), nodes)
+        at = unpack(At, stack.at)
+        deeper = goes_on & (at.slot < 0)
+        here = _if(deeper, _found(stack, carry.depth), here)
+        depth = carry.depth + deeper.astype(jnp.int32)
+        leaves = goes_on & self._is_done(game, here, depth, at.visited + deeper.astype(jnp.int32))
+        row = carry.row + leaves.astype(jnp.int32)
+        root, depth = _take(carry.roots, jnp.minimum(row, size - 1)), jnp.where(leaves, self._first_depth(game), depth)
+        begun = searcher.begin(stack._replace(at=jnp.where(leaves, 0, stack.at)), root, depth)
+        # Only what `begin` changes is chosen: the rest is large, and would be copied.
+        begins, parts = deeper | leaves, ("at", "current", "chosen")
+        fresh = {name: _if(begins, getattr(begun, name), getattr(stack, name)) for name in parts}
+        found = jax.tree.map(lambda all_, one: all_.at[carry.row].set(one, mode="drop"), carry.found, here)
+        return Deepening(carry.roots, row, stack._replace(**fresh), depth, found, carry.units + at.expanded)
+
+    def _is_done(self, game: Game, found: Found, depth: Array, visited: Array) -> Array:
+        """bool []: whether nothing more is to be found of a position, or the limits are reached."""
+        certain = found.complete
+        if not self.every_move:
+            certain |= integer_value.is_decided(found.worth)
+        deep_enough = depth > min(self.depth, game.max_plies)
+        return (found.depth > 0) & (certain | deep_enough | (visited >= self.nodes))
+
+    def finish(self, game: Game, evaluator: Evaluator, carry: Deepening) -> Deepening:
+        return lax.while_loop(
+            lambda carry: carry.row < _size(carry.roots),
+            lambda carry: self.advance(game, evaluator, carry, jnp.int32(UNLIMITED)),
+            carry,
+        )
+
+    def done(self, game: Game, carry: Deepening) -> Array:
+        return jnp.arange(_size(carry.roots), dtype=jnp.int32) < carry.row
+
+    def spent(self, game: Game, carry: Deepening) -> Spent:
+        here = jnp.arange(_size(carry.roots), dtype=jnp.int32) == carry.row
+        nodes = jnp.where(here, unpack(At, carry.stack.at).visited, carry.found.nodes)
+        return Spent(carry.units, nodes, nodes, carry.found.depth)
+
+    def result(self, game: Game, carry: Deepening, key: Array) -> SearchResult:
+        moves, _, listed = listed_moves(game, carry.roots)
+        found = carry.found._replace(moves=carry.found.moves[:, : moves.shape[1]])
+        certain = found.moves_complete[:, : moves.shape[1]] | integer_value.is_decided(found.moves)
+        if self.every_move or not self.prune:
+            # By worth, which prefers a nearer win to a later one, and at random between equals.
+            values = jnp.where(listed, found.moves.astype(jnp.float32), -jnp.inf)
+            chosen = choose_move(game, RootMoves(moves, listed, values, listed & certain), found.nodes, key)
+        else:
+            is_best = listed & (moves == found.line[:, :1])
+            is_exact = is_best | (found.moves < -integer_value.ONE)  # of the others only an upper bound is known
+            values = jnp.where(is_best, 0.0, -jnp.inf)
+            chosen = choose_move(game, RootMoves(moves, listed, values, listed & certain & is_exact), found.nodes, key)
+        values = spread(moves, listed, integer_value.to_value(found.moves), game.num_actions, -jnp.inf)
+        return chosen._replace(values=values, value=integer_value.to_value(found.worth))
+
+    # --- on the host -----------------------------------------------------------------------------------------------
+
+    def outlook(self, game: Game, carry: Deepening, result: SearchResult, row: int = 0) -> Outlook:
+        found = jax.tree.map(lambda x: np.asarray(x)[row], carry.found)
+        value, depth, line = int(found.worth), int(found.depth), found.line.tolist()
+        return Outlook(
+            line=line[: line.index(-1)] if -1 in line else line,
+            value=max(-1.0, min(1.0, value / integer_value.ONE)),
+            proven=abs(value) > integer_value.ONE or bool(found.complete),
+            plies=_plies(value, depth),
+            plies_of_moves=[_plies(one, depth) for one in found.moves.tolist()],
+        )
+
+    def anytime(self) -> AlphaBeta:
+        """Make one that goes deeper ply by ply, and so has an early answer; all depths share its program."""
+        return dataclasses.replace(self, depth=MAX_DEPTH, deepen=True)
+
+    @property
+    def bounds(self) -> Limit:
+        return Limit(depth=self.depth)
+
+    def with_every_move(self) -> AlphaBeta:
+        return dataclasses.replace(self, every_move=True)
+
+    def at_a_glance(self, plies: int) -> AlphaBeta:
+        return dataclasses.replace(self, depth=min(self.depth, plies), every_move=True)
+
+    @property
+    def options(self) -> Mapping[str, Option]:
+        found = {"Depth": Option(self.depth, 1, MAX_DEPTH)}
+        if self.entries:
+            found["Hash"] = Option(max(1, self.entries * ENTRY_BYTES // 2**20), 1, _MOST_HASH)
+        return found
+
+    def with_option(self, name: str, value: int) -> AlphaBeta:
+        if name == "Depth":
+            return dataclasses.replace(self, depth=value)
+        return dataclasses.replace(self, entries=2 ** int(math.log2(value * 2**20 / ENTRY_BYTES)))
+
+
+def _plies(value: int, depth: int) -> int | None:
+    """Count the plies to the end of a game that is worth this; None where the end is not seen within the depth.
+
+    A win that noisy moves lead to beyond it is proven too, but quiet moves may lead there sooner.
+    """
+    plies = integer_value.plies_to_end(value)
+    return int(plies) if abs(value) > integer_value.ONE and plies <= depth else None
+
+
+def _size(states: State) -> int:
+    return jax.tree.leaves(states)[0].shape[0]
+
+
+def _take(rows: Any, row: Array | int) -> Any:
+    return jax.tree.map(lambda x: x[row], rows)
+
+
+def _if(condition: Array, first: Any, second: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
+
+
+def _found(stack: Stack, depth: Array) -> Found:
+    node, at = unpack(Node, stack.below), unpack(At, stack.at)
+    return Found(
+        depth=depth,
+        worth=node.best,
+        complete=node.complete == 1,
+        line=jnp.concatenate([stack.below_line[1:], jnp.full(1, -1, jnp.int32)]),
+        moves=stack.root[:-1, 0],
+        moves_complete=stack.root[:-1, 1] == 1,
+        nodes=at.visited,
+    )

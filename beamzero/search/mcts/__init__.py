@@ -1,0 +1,1 @@
+"""Monte Carlo tree search: `tree` holds nodes, `rollouts` end games, `mcts` is PUCT and UCT, `gumbel` asks mctx."""
