@@ -70,8 +70,8 @@ class Game(abc.ABC):
         super().__init_subclass__()
         _compile_rules(cls)
 
-    name: ClassVar[str]
-    """What the game is called on the command line and in files."""
+    name: ClassVar[str] = ""
+    """The game's name on the command line and in files. `make_game` gives one to a class that has none."""
 
     source: ClassVar[str | None] = None
     """The file and class that name a user's own game, ``mygame.py:MyGame``; None for a registered one."""

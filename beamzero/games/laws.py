@@ -20,7 +20,7 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.games.game import CHANCE, Game, State, keep_if
-from beamzero.games.shapes import one_line, wrong_sizes, wrong_types
+from beamzero.games.shapes import describe_game_error, wrong_sizes, wrong_types
 from beamzero.games.views import View
 
 MOST_PLIES = 20_000
@@ -222,7 +222,7 @@ def _for_people(game: Game, played: _Played, keys: Array) -> Iterator[str]:
                         told.add(kind)
                         yield f"{fault} ({_after(game, played, keys, *at)})"
             except Exception as error:
-                yield f"{one_line(game, error)} ({_after(game, played, keys, *at)})"
+                yield f"{describe_game_error(game, error)} ({_after(game, played, keys, *at)})"
                 return
 
 
