@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.bench.timing import Row, seconds_of, seconds_to_compile
 from beamzero.core.cores import searches_at_once, side_by_side
 from beamzero.games import GAMES, Game, State, make_game
-from beamzero.games.chance import settle
+from beamzero.games.chance import resolve_chance
 
 PEERS: dict[str, dict[str, str]] = {
     "pgx": {
@@ -90,7 +90,7 @@ class Rules(NamedTuple):
 def our_rules(game: Game) -> Rules:
     def move(state: State, draw: Array) -> tuple[State, Array]:
         state = game.step(state, game.pick(state, draw))
-        state = settle(game, state, draw * 4096 % 1)  # the lower bits of the draw, for the dice
+        state = resolve_chance(game, state, draw * 4096 % 1)  # the lower bits of the draw, for the dice
         return state, game.over(state)
 
     return Rules(game.init, move)
