@@ -341,7 +341,7 @@ _hits_compiled = jax.jit(_hits)
 """`_hits` for callers on the host: compiled as a whole it takes a tenth of the time."""
 
 
-# --- features ----------------------------------------------------------------------------------------
+# --- features --------------------------------------------------------------------------------------------------------
 
 
 def _can_meet(state: BackgammonState) -> Array:
