@@ -77,19 +77,19 @@ def fingerprint(tree: Any) -> str:
 
 def positions(game: Game) -> Any:
     """States of random games, none of them over, each in its own ply, where someone has to choose."""
-    from beamzero.games.chance import settle_all
+    from beamzero.games.chance import draw_chance
     from beamzero.games.game import keep_if
     from beamzero.search.simple import random_moves
 
     @jax.jit
     def start(key: jax.Array) -> Any:
-        return settle_all(game, jax.vmap(game.init)(jax.random.split(key, POSITIONS)), jax.random.fold_in(key, 1))
+        return draw_chance(game, jax.vmap(game.init)(jax.random.split(key, POSITIONS)), jax.random.fold_in(key, 1))
 
     @jax.jit
     def play(states: Any, key: jax.Array, ply: jax.Array) -> Any:
         going = (jax.numpy.arange(POSITIONS) >= ply) & ~jax.vmap(game.over)(states)
         moved = jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(key, 2 * ply + 2)))
-        moved = settle_all(game, moved, jax.random.fold_in(key, 2 * ply + 3))
+        moved = draw_chance(game, moved, jax.random.fold_in(key, 2 * ply + 3))
         going &= ~jax.vmap(game.over)(moved)
         return jax.vmap(keep_if)(going, moved, states)
 

@@ -6,7 +6,7 @@ beside it that only this algorithm needs) and `agent` (how what was learned is k
 
 from __future__ import annotations
 
-BUILT_IN = {
+BUILT_IN_ALGORITHMS = {
     "probs": "beamzero.algorithms.probs.iterate:Probs",
     "alphazero": "beamzero.algorithms.alphazero.iterate:AlphaZero",
     "td": "beamzero.algorithms.td.iterate:TD",

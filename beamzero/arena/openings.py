@@ -14,7 +14,7 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.chance import NOTHING, throw_all
+from beamzero.games.chance import NO_OUTCOME, draw_chance_outcomes
 from beamzero.search.simple import random_moves
 
 
@@ -23,7 +23,7 @@ class Openings(NamedTuple):
 
     states: State  # [P, ...]
     moves: np.ndarray  # int32 [P, T]
-    outcomes: np.ndarray  # int32 [P, T] what chance decided after each move, NOTHING where it had no say
+    outcomes: np.ndarray  # int32 [P, T] what chance decided after each move, NO_OUTCOME where it had no say
     firsts: State  # [P, ...] where the games began
 
 
@@ -56,7 +56,7 @@ def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Op
     found, over = jax.device_get(_random_openings(game, count, plies, key))
     alive = np.flatnonzero(~over)
     if game.num_chance and plies:  # whole turns alone, since some players can only be asked about whole rolls
-        alive = np.flatnonzero(~over & (found.outcomes[:, plies - 1] != NOTHING))
+        alive = np.flatnonzero(~over & (found.outcomes[:, plies - 1] != NO_OUTCOME))
         if alive.size == 0:
             raise BadInput(f"no turn of {game.spec} ends after {plies} random plies: use another number")
     if alive.size == 0:
@@ -76,7 +76,7 @@ def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[
         states, moves, outcomes = carry
         action = random_moves(game, states, jax.random.fold_in(key, ply))
         moved = jax.vmap(game.step)(states, action)
-        after, outcome = throw_all(game, moved, jax.random.fold_in(chance_key, ply))
+        after, outcome = draw_chance_outcomes(game, moved, jax.random.fold_in(chance_key, ply))
         return after, moves.at[:, ply].set(action), outcomes.at[:, ply].set(outcome)
 
     deal_key, key = jax.random.split(key)

@@ -15,7 +15,7 @@ from jax import Array
 from beamzero.core.cores import searches_at_once
 from beamzero.core.progress import OnProgress
 from beamzero.games import Game, State
-from beamzero.games.chance import NOTHING, throw_all
+from beamzero.games.chance import NO_OUTCOME, draw_chance_outcomes
 from beamzero.games.game import keep_if
 from beamzero.players.player import FORFEIT, Player, choose_moves
 from beamzero.search.evaluator import Evaluator
@@ -105,7 +105,7 @@ def play_as_one(match: Match, progress: OnProgress | None) -> Finished:
     one, other, most, total = match.first.program, match.second.program, match.most, match.total
     assert one is not None and other is not None
     searches, evaluators = (one.search, other.search), (one.evaluator, other.evaluator)
-    nothing = jnp.full((most, total), NOTHING, jnp.int32)
+    nothing = jnp.full((most, total), NO_OUTCOME, jnp.int32)
     at = _InPlay(match.states, jnp.int32(0), nothing, nothing, jnp.zeros((2, total), jnp.bool_), jnp.int32(0))
     for ply in range(0, most, _PLIES_AT_ONCE):
         until = jnp.int32(min(ply + _PLIES_AT_ONCE, most))
@@ -181,6 +181,6 @@ def _step(
     action = jnp.where(turns[0], moves[0], moves[1])
     given_up = jnp.stack(turns) & (action == FORFEIT)[None]
     moved = (turns[0] | turns[1]) & (action != FORFEIT)
-    after, outcome = throw_all(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
+    after, outcome = draw_chance_outcomes(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
     after = jax.vmap(keep_if)(~moved, states, after)
-    return after, jnp.where(moved, action, -1), jnp.where(moved, outcome, NOTHING), forfeits | given_up
+    return after, jnp.where(moved, action, -1), jnp.where(moved, outcome, NO_OUTCOME), forfeits | given_up

@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.bench.timing import Row, seconds_of, seconds_to_compile
 from beamzero.core.cores import searches_at_once, side_by_side
 from beamzero.games import GAMES, Game, State, make_game
-from beamzero.games.chance import settle
+from beamzero.games.chance import resolve_chance
 
 PEERS: dict[str, dict[str, str]] = {
     "pgx": {
@@ -49,7 +49,7 @@ _MOST_SECONDS = 4.0
 
 def bench_games(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
     """Random play: steps/s of a batch of games that start anew when they end; all of ours, or just `games`."""
-    for name in games or GAMES:
+    for name in games or GAMES.built_in:
         game = make_game(name)
         size, compiling = state_bytes(game.init), compile_seconds(game)
         ours = fastest(our_rules(game))
@@ -90,7 +90,7 @@ class Rules(NamedTuple):
 def our_rules(game: Game) -> Rules:
     def move(state: State, draw: Array) -> tuple[State, Array]:
         state = game.step(state, game.pick(state, draw))
-        state = settle(game, state, draw * 4096 % 1)  # the lower bits of the draw, for the dice
+        state = resolve_chance(game, state, draw * 4096 % 1)  # the lower bits of the draw, for the dice
         return state, game.over(state)
 
     return Rules(game.init, move)

@@ -39,7 +39,7 @@ from beamzero.cli.common import err
 from beamzero.core.compiler import keep_compiled_code, missing_platform, plain_warning
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.core.leaving import INTERRUPTED
-from beamzero.games.faults import fault_of_user
+from beamzero.core.user_code import describe_user_error
 from beamzero.games.shapes import broken_by_user
 from beamzero.storage.files import out_of_space, reason
 
@@ -146,7 +146,7 @@ def _explain(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, _ClickException):
         message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
         return f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2
-    if fault := fault_of_user(error):
+    if fault := describe_user_error(error):
         return f"the game cannot go on: {fault}", 2
     if broken := broken_by_user():
         return broken, 2

@@ -51,7 +51,7 @@ def plain_warning(text: str) -> str | None:
 
 
 def missing_platform(error: BaseException) -> str | None:
-    """Say which platforms there are, where `error` came of one that JAX was told to use and that is not there.
+    """Say which platforms there are, where `error` was caused by one that JAX was told to use and that is not there.
 
     JAX finds out when it is first used, anywhere in a command. None for all other errors.
     """
@@ -62,7 +62,7 @@ def missing_platform(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
-    """An error, and those that it came of."""
+    """List an error and those that caused it."""
     found: list[BaseException] = []
     while error is not None and error not in found:
         found.append(error)
@@ -80,7 +80,7 @@ def _names_no_backend(error: BaseException) -> bool:
 
 
 def _platforms() -> list[str]:
-    """The platforms that JAX finds if it is not told which."""
+    """List the platforms that JAX finds if it is not told which."""
     jax.extend.backend.clear_backends()
     jax.config.update("jax_platforms", None)
     return list(jax.extend.backend.backends())

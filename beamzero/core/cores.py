@@ -1,4 +1,4 @@
-"""Every core of a CPU at work: XLA runs one program of small steps on one core, so several are run side by side."""
+"""Use all cores of a CPU: XLA runs one program of small steps on one core, so several are run side by side."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _Tree = TypeVar("_Tree")
 
 
 def searches_at_once(on_host: bool = False) -> int:
-    """How many programs to run side by side: one a core; on a GPU one in all, but for those that run `on_host`."""
+    """Return how many programs to run side by side: one a core; on a GPU one in all, unless they run `on_host`."""
     return (os.cpu_count() or 1) if on_host or jax.default_backend() == "cpu" else 1
 
 
 def to_host(tree: _Tree) -> _Tree:
-    """The arrays of a pytree on the CPU, where what is computed from them stays."""
+    """Copy the arrays of a pytree to the CPU, where what is computed from them stays."""
     return tree if jax.default_backend() == "cpu" else jax.device_put(tree, jax.devices("cpu")[0])
 
 
 def side_by_side(
     function: Callable[[_Item], _Found], items: Sequence[_Item], on_host: bool = False
 ) -> Iterator[_Found]:
-    """``function(item)``, a pytree of arrays, for each item in turn; every core works on them."""
+    """Yield ``function(item)``, a pytree of arrays, for each item in turn; every core works on them."""
     if min(len(items), searches_at_once(on_host)) == 1:
         yield from (jax.block_until_ready(function(item)) for item in items)
         return
@@ -43,5 +43,5 @@ def side_by_side(
 
 @functools.cache
 def _threads() -> ThreadPoolExecutor:
-    """Made once: to start threads takes longer than a cheap player takes to move."""
+    """Make the threads once: to start them takes longer than a cheap player takes to move."""
     return ThreadPoolExecutor(os.cpu_count() or 1)

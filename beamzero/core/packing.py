@@ -22,7 +22,7 @@ _CHUNKS = {"cpu": (2**3, 2**9, 2**22), "gpu": (2**12, 2**15, 2**31)}
 
 
 def pack(mask: Array) -> tuple[Array, Array]:
-    """int32 [N], int32 []: the places of the true entries of `mask` [N] in rising order, then N; and their number."""
+    """Return the places where `mask` [N] holds, int32 [N], in rising order, then N; and their number, int32 []."""
     size = mask.shape[0]
     rank = jnp.cumsum(mask.astype(jnp.int32)) - 1
     places = jnp.full(size, size, jnp.int32)
@@ -31,12 +31,12 @@ def pack(mask: Array) -> tuple[Array, Array]:
 
 
 def take_rows(rows: Rows, places: Array) -> Rows:
-    """`rows` at `places`; a place past the end gives the last row."""
+    """Return the `rows` at `places`; a place past the end gives the last row."""
     return jax.tree.map(lambda x: jnp.asarray(x).at[places].get(mode="clip"), rows)
 
 
 def chunk_rows(size: int, parts: int = 16, row_bytes: int = 1) -> int:
-    """How many of `size` rows, whose work takes `row_bytes` each, to do at a time where an unknown share counts.
+    """Return how many of `size` rows, whose work takes `row_bytes` each, to do at a time if an unknown share counts.
 
     The last chunk is half empty on average, so a chunk is at most one of `parts` of all rows where that is possible.
     """
@@ -50,7 +50,7 @@ def apply_packed(
     mask: Array,
     eighths: tuple[int, ...] = (1, 6, 7, 8),
 ) -> tuple[Rows, Array]:
-    """``function(rows, 0)`` where `mask` [N] holds and zeros elsewhere; and how many rows it ran on, padding included.
+    """Return ``function(rows, 0)`` where `mask` [N] holds, zeros elsewhere; and on how many rows it ran, with padding.
 
     `function` maps rows and the number of a chunk (for its random key, if it draws) to rows of results, each row on
     its own.
@@ -75,7 +75,7 @@ def apply_in_chunks(
     start: Array | int = 0,
     every: int = 1,
 ) -> tuple[Rows, Array]:
-    """The rows at the first `count` of `places`, `chunk` of them at a time: ``ceil(count / chunk)`` calls.
+    """Apply `function` to the rows at the first `count` of `places`, `chunk` of them in each call.
 
     Of the chunks, only each `every`-th from number `start` on: so that several programs can share them.
     """
@@ -99,7 +99,7 @@ def apply_in_chunks(
 def _apply_once(
     function: Callable[[Rows, Array], Rows], rows: Rows, places: Array, count: Array, sizes: list[int]
 ) -> tuple[Rows, Array]:
-    """The rows at the first `count` of `places`, in one call on the smallest of `sizes` that is enough."""
+    """Apply `function` once to the rows at the first `count` of `places`, on the least of `sizes` that holds them."""
     function = _traced_once(function)
     empty = _no_results(function, rows, places[: sizes[-1]], places.shape[0])
 
@@ -117,13 +117,13 @@ def _apply_once(
 
 
 def _traced_once(function: Callable[[Rows, Array], Rows]) -> Callable[[Rows, Array], Rows]:
-    """`function`, so that rows of one shape trace it once. Otherwise searches within searches take twice as long to
+    """Wrap `function` so that rows of one shape trace it once. Otherwise searches within searches take twice as long to
     trace at every level: each asks what shapes its results have, and then for the results.
     """
     return jax.jit(lambda rows, number: function(rows, number), inline=True)
 
 
 def _no_results(function: Callable[[Rows, Array], Rows], rows: Rows, some: Array, size: int) -> Rows:
-    """Zeros for `size` results, of the shapes that `function` gives for `some` places."""
+    """Make zeros for `size` results, of the shapes that `function` gives for `some` places."""
     shapes = jax.eval_shape(function, jax.eval_shape(take_rows, rows, some), jnp.int32(0))
     return jax.tree.map(lambda x: jnp.zeros((size, *x.shape[1:]), x.dtype), shapes)

@@ -1,20 +1,15 @@
 """Registries of things by name: built-in ones, those of installed packages, and those of a user's file.
 
-A registry knows names. What a name stands for is imported when somebody asks for it, so that a low layer of the package
-can look up what a higher one defines, and a plug-in that is not used is never imported.
+A registry knows names. The object behind a name is imported when a caller asks for it, so that a low layer of the
+package can look up what a higher one defines, and a plug-in that is not used is never imported.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-import importlib.machinery
 import importlib.metadata
-import importlib.util
 import inspect
-import os
-import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -22,17 +17,16 @@ from typing import Any
 
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import field_types, unknown
-
-USER_MODULE = "beamzero_user_"
-"""How the names of modules begin that were loaded from files of users."""
+from beamzero.core.user_code import describe_error, load_user_file
 
 
 class Registry(Mapping[str, Any]):
-    """Things of one kind by name, such as ``Registry("algorithm", "beamzero.algorithms", "beamzero.algorithms")``.
+    """Things of one kind by name: ``NETS["mlp"]`` is a class, ``NETS.register("mine", Mine)`` adds one.
 
-    `group` is the entry point under which installed packages offer theirs. `built_in` is a module that has a table
-    `BUILT_IN`: for each name, the ``module:object`` that it stands for. `check` is a ``module:function`` that is called
-    with each thing from outside and its name, and raises BadInput where it is not what it should be.
+    `kind` is what errors call such a thing. `group` is the entry point under which installed packages offer theirs.
+    `built_in` is the ``module:table`` of those that come with the package: a dict from each name to a
+    ``module:object``. `check` is a ``module:function`` that is called with each thing from outside and its name, and
+    raises BadInput where the thing cannot be used.
     """
 
     def __init__(self, kind: str, group: str, built_in: str, check: str) -> None:
@@ -41,7 +35,7 @@ class Registry(Mapping[str, Any]):
         self._sources: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
-        """The built-in names first, then those from outside."""
+        """Yield the built-in names first, then those from outside."""
         return iter(dict.fromkeys([*self.built_in, *self._registered, *self._offered]))
 
     def __len__(self) -> int:
@@ -83,16 +77,10 @@ class Registry(Mapping[str, Any]):
 
     def register_file(self, head: str, name: str) -> str:
         """Add the class `name` of the Python file `head`, which a person must have named; returns its name."""
-        path = Path(os.path.realpath(head))
-        if not path.is_file():
-            raise BadInput(f"no file {path.name!r} to read your {self.kind} from")
-        try:
-            module = load_file(path)
-        except (Exception, SystemExit) as error:
-            raise BadInput(f"{path.name} cannot be loaded: {describe_error(error, str(path))}") from error
+        module = load_user_file(head, f"your {self.kind}")
         classes = [key for key, value in vars(module).items() if inspect.isclass(value) and _defined_in(value, module)]
         if name not in classes:
-            raise unknown(f"{self.kind} in {path.name}", name, classes)
+            raise unknown(f"{self.kind} in {Path(str(module.__file__)).name}", name, classes)
         self.register(name, getattr(module, name), f"{head}:{name}")
         return name
 
@@ -106,8 +94,8 @@ class Registry(Mapping[str, Any]):
 
     @functools.cached_property
     def built_in(self) -> dict[str, str]:
-        """The names that come with the package, and where each is defined."""
-        return load_object(f"{self._built_in}:BUILT_IN")
+        """The names that come with the package, and where each is defined, without importing any."""
+        return load_object(self._built_in)
 
     @functools.cached_property
     def _offered(self) -> dict[str, importlib.metadata.EntryPoint]:
@@ -118,7 +106,8 @@ class Registry(Mapping[str, Any]):
             thing = self._offered[name].load()
         except Exception as error:
             raise BadInput(f"the {self.kind} {name!r} cannot be loaded: {describe_error(error)}") from error
-        self.register(name, thing)
+        self._checked(thing, name)
+        self._registered[name] = thing
         return thing
 
     def _checked(self, thing: Any, name: str) -> None:
@@ -130,21 +119,9 @@ class Registry(Mapping[str, Any]):
 
 
 def load_object(place: str) -> Any:
-    """Import what ``module:object`` names."""
+    """Import the object that ``module:object`` names."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
-
-
-@functools.cache
-def load_file(path: Path) -> ModuleType:
-    """Run a Python file that a person named, once in a process; its errors are the caller's to describe."""
-    name = f"{USER_MODULE}{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path, loader=_Unwritten(name, str(path)))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def missing_members(thing: Any, protocol: type) -> list[str]:
@@ -154,35 +131,30 @@ def missing_members(thing: Any, protocol: type) -> list[str]:
     return sorted(name for name in wanted - has if not name.startswith("_"))
 
 
+def is_frozen(kind: type) -> bool:
+    """Tell whether a class is a frozen dataclass, so that equal objects compile once."""
+    return getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+
+
+def has_plain_fields(kind: type) -> bool:
+    """Tell whether every field of a dataclass is a bool, int, float or str, so that a text can say its value."""
+    try:
+        return set(field_types(kind).values()) <= {bool, int, float, str}
+    except KeyError:
+        return False
+
+
 def check_frozen(kind: type, wrong: str) -> None:
-    """Raise BadInput, which begins with `wrong`, unless a class is a frozen dataclass: equal ones compile once."""
-    if not getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+    """Raise BadInput, which begins with `wrong`, unless a class is a frozen dataclass."""
+    if not is_frozen(kind):
         raise BadInput(f"{wrong}: write @dataclasses.dataclass(frozen=True) above {kind.__name__}")
 
 
 def check_fields(kind: type, wrong: str) -> None:
     """Raise BadInput, which begins with `wrong`, unless a class is a frozen dataclass of plain values."""
     check_frozen(kind, wrong)
-    try:
-        types = set(field_types(kind).values())
-    except KeyError:
-        types = {object}
-    if not types <= {bool, int, float, str}:
+    if not has_plain_fields(kind):
         raise BadInput(f"{wrong}: each field of {kind.__name__} must be a bool, int, float or str")
-
-
-def describe_error(error: BaseException, file: str = "") -> str:
-    """Describe an error of a plug-in in one line, with the last line of its `file` that it passed."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    where = f", {Path(file).name} line {lines[-1]}" if lines else ""
-    return f"{type(error).__name__}{where}: {' '.join(str(error).split()) or 'no more is said'}"
-
-
-class _Unwritten(importlib.machinery.SourceFileLoader):
-    """Loads a user's file and leaves no bytecode beside it."""
-
-    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
-        pass
 
 
 def _defined_in(kind: type, module: ModuleType) -> bool:
@@ -190,6 +162,9 @@ def _defined_in(kind: type, module: ModuleType) -> bool:
 
 
 ALGORITHMS = Registry(
-    "algorithm", "beamzero.algorithms", "beamzero.algorithms", "beamzero.training.algorithm:check_algorithm"
+    "algorithm",
+    "beamzero.algorithms",
+    "beamzero.algorithms:BUILT_IN_ALGORITHMS",
+    "beamzero.training.algorithm:check_algorithm",
 )
-"""The ways to train."""
+"""The algorithms that can train an agent."""

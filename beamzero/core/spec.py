@@ -54,7 +54,7 @@ def parse(text: str) -> Spec:
 
 
 def quote(value: Scalar) -> str:
-    """The text of a value, as `parse` and `convert` read it back."""
+    """Write a value as text that `parse` and `convert` read back."""
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value)
@@ -64,7 +64,7 @@ def quote(value: Scalar) -> str:
 
 
 def convert(text: str, kind: type, what: str) -> Any:
-    """`text` as a value of `kind` (bool, int, float or str); `what` names it in the error."""
+    """Convert `text` to a value of `kind` (bool, int, float or str); `what` names it in the error."""
     try:
         if kind is bool:
             return {"true": True, "false": False, "1": True, "0": False}[text.strip().lower()]
@@ -75,7 +75,7 @@ def convert(text: str, kind: type, what: str) -> Any:
 
 
 def parse_options(options: Mapping[str, Any], kind: type, what: str) -> dict[str, Any]:
-    """`options` as values for the fields of the dataclass `kind`; texts are converted, unknown keys refused."""
+    """Convert `options` to values for the fields of the dataclass `kind`; unknown keys are refused."""
     types = field_types(kind)
     values = {}
     for key, value in options.items():
@@ -86,7 +86,7 @@ def parse_options(options: Mapping[str, Any], kind: type, what: str) -> dict[str
 
 
 def field_types(kind: type) -> dict[str, type]:
-    """The fields of a dataclass by name, with their types (bool, int, float or str)."""
+    """List the fields of a dataclass by name, with their types (bool, int, float or str)."""
     if not dataclasses.is_dataclass(kind):
         return {}
     kinds = {"bool": bool, "int": int, "float": float, "str": str}
@@ -94,7 +94,7 @@ def field_types(kind: type) -> dict[str, type]:
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
-    """The error for a name that does not exist, with the nearest ones first and then all of them."""
+    """Make the error for a name that does not exist, which lists the nearest one and then all of them."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""

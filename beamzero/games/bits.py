@@ -6,11 +6,16 @@ time. Othello's random play is 15 times slower on a CPU with each pair as an arr
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+import operator
+from collections.abc import Iterable
+from typing import Any, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+_Set = TypeVar("_Set", "Bits", Array)
 
 
 class Bits(NamedTuple):
@@ -32,62 +37,72 @@ class Bits(NamedTuple):
         return (self.lo | self.hi) != 0
 
     def number(self) -> Array:
-        return count(self.lo) + count(self.hi)
+        """Count the squares, int32 []."""
+        return count_bits(self.lo) + count_bits(self.hi)
 
     def shift(self, by: int) -> Bits:
-        """Every square `by` places up, or down where that is negative, fewer than 32; those that leave are gone."""
+        """Move all squares up by fewer than 32 places, or down where `by` is negative; those that leave are gone."""
         if by < 0:
             return Bits(self.lo >> np.uint32(-by) | self.hi << np.uint32(32 + by), self.hi >> np.uint32(-by))
         return Bits(self.lo << np.uint32(by), self.hi << np.uint32(by) | self.lo >> np.uint32(32 - by))
 
     def has(self, squares: Array | np.ndarray) -> Array:
-        """bool [...]: which of `squares` are in the set."""
+        """Tell which of `squares` [...] are in the set, bool [...]."""
         return has(jnp.where(squares < 32, self.lo, self.hi), squares & 31)
 
     def nth(self, rank: Array | np.ndarray) -> Array:
-        """int32 [...]: the square of the set that has `rank` others of it below."""
-        below = count(self.lo)
+        """Find the square of the set that has `rank` [...] others of it below, int32 [...]."""
+        below = count_bits(self.lo)
         is_high = rank >= below
-        place = nth(jnp.where(is_high, self.hi, self.lo), jnp.where(is_high, rank - below, rank))
+        place = nth_bit(jnp.where(is_high, self.hi, self.lo), jnp.where(is_high, rank - below, rank))
         return jnp.where(is_high, place + 32, place)
 
 
 def only_if(condition: Array, squares: Bits) -> Bits:
-    """`squares` where `condition` holds, else none."""
+    """Return `squares` where `condition` holds, else none."""
     return Bits(jnp.where(condition, squares.lo, np.uint32(0)), jnp.where(condition, squares.hi, np.uint32(0)))
 
 
 def bit(square: Array) -> Bits:
-    """The set of one square."""
+    """Make the set of one square, int32 []."""
     one = np.uint32(1) << (square & 31).astype(jnp.uint32)
     return Bits(jnp.where(square < 32, one, np.uint32(0)), jnp.where(square < 32, np.uint32(0), one))
 
 
 def constant(*squares: int) -> Bits:
-    """A fixed set."""
+    """Make a fixed set of some squares."""
     number = sum(1 << square for square in set(squares))
     return Bits(np.uint32(number & 0xFFFFFFFF), np.uint32(number >> 32))
+
+
+EMPTY = constant()
+"""The set of no squares."""
+
+
+def union(sets: Iterable[_Set]) -> _Set:
+    """Unite sets of squares, each given as Bits or as a word."""
+    return functools.reduce(operator.or_, sets)
 
 
 # --- single words ----------------------------------------------------------------------------------------------------
 
 
-def count(word: Array) -> Array:
-    """int32: how many bits of a word are set."""
+def count_bits(word: Array) -> Array:
+    """Count the bits of a word that are set, int32."""
     return jnp.bitwise_count(word).astype(jnp.int32)
 
 
 def has(word: Array, places: Array | np.ndarray) -> Array:
-    """bool [...]: which of the bits `places` of a word are set."""
+    """Tell which of the bits `places` [...] of a word are set, bool [...]."""
     return (word >> places.astype(np.uint32) & np.uint32(1)) != 0
 
 
-def nth(word: Array, rank: Array | np.ndarray) -> Array:
-    """int32 [...]: the set bit of a word that has `rank` others below it, found by halving the word five times."""
+def nth_bit(word: Array, rank: Array | np.ndarray) -> Array:
+    """Find the set bit of a word that has `rank` [...] others below it, int32 [...], by halving the word five times."""
     place = jnp.zeros_like(rank)
     for half in (16, 8, 4, 2, 1):
         low = word & np.uint32(2**half - 1)
-        below = count(low)
+        below = count_bits(low)
         is_above = rank >= below
         rank = jnp.where(is_above, rank - below, rank)
         word = jnp.where(is_above, word >> np.uint32(half), low)

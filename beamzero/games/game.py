@@ -1,4 +1,4 @@
-"""The one class that every game, search, trainer and player speaks through."""
+"""`Game`, the protocol between the rules of a game and all that searches, trains, plays and draws it."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ State = Any
 """A NamedTuple of arrays: the whole position, and nothing that is not in the rules."""
 
 CHANCE = -1
-"""What `Game.player` answers where dice or cards decide next."""
+"""The answer of `Game.player` where a chance event, such as dice, comes next."""
 
 OPEN = -1
-"""In place of a seat: one that sees everything, as those may who look at a game that is over."""
+"""A seat that sees everything, as people may who look at a game that is over."""
 
 RULES = (
     *("init", "player", "next_side", "seat", "legal", "moves", "pick", "step", "chance", "resolve", "determinize"),
     *("over", "score", "observe", "symmetries", "features", "noisy", "must_answer", "order", "hash"),
 )
-"""The methods of a game that are pure functions of arrays."""
+"""The names of those methods of a game that are pure functions of arrays."""
 
 
 def _compile_rules(cls: type) -> None:
-    """Make each rule that a class defines one program where it is called on its own.
+    """Compile each rule that a class defines, so that a call from plain Python runs one program.
 
-    Called as it stands it would run one operation at a time, and each of those is compiled too. A program that calls
-    it gets its operations as if they stood there, and traces them once for all programs.
+    Without this it would run one operation at a time, each compiled on its own. A program that calls a rule gets its
+    operations as if they stood there, and traces them once for all programs.
     """
     for name, rule in vars(cls).copy().items():
         if name in RULES and not getattr(rule, "__isabstractmethod__", False):
@@ -59,7 +59,7 @@ class Game(abc.ABC):
     - `step` never changes a finished game;
     - `score` lies in [-1, 1] and is 0 while the game runs;
     - ``parse_action(state, action_name(state, action)) == action`` for every legal action;
-    - after a chance event someone has to choose, or the game is over: events that follow each other are one.
+    - after a chance event a side has to choose, or the game is over: events that follow each other are one.
 
     `step` with an illegal action is undefined: callers choose from `legal`.
 
@@ -70,36 +70,36 @@ class Game(abc.ABC):
         super().__init_subclass__()
         _compile_rules(cls)
 
-    name: ClassVar[str]
-    """What the game is called on the command line and in files."""
+    name: ClassVar[str] = ""
+    """The game's name on the command line and in files. `make_game` gives one to a class that has none."""
 
     source: ClassVar[str | None] = None
-    """The file and class that name a user's own game, ``mygame.py:MyGame``; None for a registered one."""
+    """The file and class of a game that comes from a user's file, ``mygame.py:MyGame``; None for all others."""
 
     num_chance: int = 0
-    """C: outcomes of a chance event; 0 where there is none."""
+    """C: the number of outcomes of a chance event; 0 in a game without chance events."""
 
     unit: ClassVar[str] = "points"
-    """What players count beside wins, where a win can be worth more or less; see `stake`."""
+    """The unit in which players count, where a win can be worth more or less; see `stake`."""
 
     hidden: ClassVar[bool] = False
-    """Whether a player sees only a part of the state: `observe`, `show` and `view` tell only what a seat may know. What
-    is hidden was dealt at the start: moves are seen by all."""
+    """True if a player sees only a part of the state: `observe`, `show` and `view` tell only what a seat may know. All
+    that is hidden was dealt at the start: moves are seen by all."""
 
     @property
     @abc.abstractmethod
     def num_actions(self) -> int:
-        """A: the width of the policy and Q heads."""
+        """A: the number of actions, which is the width of the policy and Q heads."""
 
     @property
     @abc.abstractmethod
     def max_moves(self) -> int:
-        """K: the most legal moves in any reachable state, the width of a search node."""
+        """K: the most legal moves in any reachable state, which is the width of a search node."""
 
     @property
     @abc.abstractmethod
     def max_plies(self) -> int:
-        """A longer game is a draw."""
+        """The most moves of a game: a longer one is a draw."""
 
     @property
     @abc.abstractmethod
@@ -108,7 +108,7 @@ class Game(abc.ABC):
 
     @property
     def stake(self) -> int:
-        """What a score of 1 is worth in the `unit` in which players count."""
+        """The worth of a score of 1 in the `unit` in which players count."""
         return 1
 
     @property
@@ -133,38 +133,38 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def init(self, key: Array) -> State:
-        """The first state. The key deals the cards or draws the starter; most games ignore it."""
+        """Return the first state. The key deals the cards or draws the starter; most games ignore it."""
 
     def deals(self) -> list[tuple[float, State]]:
-        """Every first state, on the host, and its probability; BadInput where there are too many to list them."""
+        """List every first state, on the host, with its probability; BadInput where there are too many."""
         raise BadInput(f"{self.name} does not list its deals")
 
     @property
     def lists_deals(self) -> bool:
-        """Whether `deals` gives them, so that all of the game can be gone through."""
+        """True if `deals` lists all first states, so that all of the game can be gone through."""
         return type(self).deals is not Game.deals
 
     @abc.abstractmethod
     def player(self, state: State) -> Array:
-        """int32 []: the side to move, 0 or 1, or CHANCE; meaningless once the game is over."""
+        """Return the side to move, int32 []: 0 or 1, or CHANCE. Meaningless once the game is over."""
 
     def next_side(self, state: State) -> Array:
-        """int32 []: the side that chooses next, 0 or 1, also where chance decides before; a game with dice says so.
+        """Return the side that chooses next, int32 []: 0 or 1. A game with dice writes this; the default is `player`.
 
-        `observe` and `features` of a state where chance decides are from this side.
+        `observe` and `features` of a state where a chance event comes next are from this side.
         """
         return self.player(state)
 
     def seat(self, state: State) -> Array:
-        """int32 []: who holds the move where a side has several hands; the side to move by default."""
+        """Return the seat that chooses, int32 [], where a side has several hands; the side to move by default."""
         return self.player(state)
 
     @abc.abstractmethod
     def legal(self, state: State) -> Array:
-        """bool [A]: the legal actions; meaningless once the game is over."""
+        """Return which actions are legal, bool [A]. Meaningless once the game is over."""
 
     def moves(self, state: State) -> tuple[Array, Array]:
-        """int32 [K], int32 []: the legal actions packed to the front, zeros after them, and how many there are."""
+        """Return the legal actions, int32 [K], packed to the front, zeros after them; and their number, int32 []."""
         legal = self.legal(state)
         rank = jnp.cumsum(legal.astype(jnp.int32)) - 1
         slots = jnp.arange(self.max_moves, dtype=jnp.int32)
@@ -173,29 +173,29 @@ class Game(abc.ABC):
         return jnp.sum(jnp.where(chosen, actions[None], 0), axis=1, dtype=jnp.int32), rank[-1] + 1
 
     def pick(self, state: State, draw: Array) -> Array:
-        """int32 []: the legal action that `draw`, a float32 of [0, 1), picks; all are equally likely."""
+        """Return the legal action, int32 [], that `draw`, a float32 of [0, 1), picks; all are equally likely."""
         upto = jnp.cumsum(self.legal(state).astype(jnp.int32))
         rank = jnp.minimum((draw * upto[-1].astype(jnp.float32)).astype(jnp.int32), upto[-1] - 1)
         return jnp.sum(upto <= rank, dtype=jnp.int32)
 
     @abc.abstractmethod
     def step(self, state: State, action: Array) -> State:
-        """The state after `action`. Deterministic; a finished game stays as it is."""
+        """Return the state after `action`. Deterministic; a finished game stays as it is."""
 
     def chance(self, state: State) -> Array:
-        """float32 [C]: the probability of each outcome of a chance event."""
+        """Return the probability of each outcome of the chance event that comes next, float32 [C]."""
         raise NotImplementedError(f"{self.name} has no chance events")
 
     def resolve(self, state: State, outcome: Array) -> State:
-        """The state after a chance event came out as `outcome`."""
+        """Return the state after the chance event that comes next had the outcome `outcome`, int32 []."""
         raise NotImplementedError(f"{self.name} has no chance events")
 
     def outcome_name(self, state: State, outcome: int) -> str:
-        """What players call the outcome of a chance event, such as 6-5 of two dice."""
+        """Name the outcome of a chance event as players do, such as 6-5 of two dice."""
         return str(outcome)
 
     def determinize(self, state: State, seat: Array, key: Array) -> State:
-        """A state that `seat` cannot tell from this one: what it does not know is dealt anew.
+        """Deal anew what `seat` does not know, and return a state that it cannot tell from this one.
 
         Every deal that agrees with what `seat` has seen is as likely as the rules make it. Where nothing is hidden, the
         state itself.
@@ -204,18 +204,20 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def over(self, state: State) -> Array:
-        """bool []: whether the game has ended."""
+        """Tell, bool [], whether the game has ended."""
 
     @abc.abstractmethod
     def score(self, state: State) -> Array:
-        """float32 []: the result for side 0, in [-1, 1]; 0 while the game runs."""
+        """Return the result for side 0, float32 [], in [-1, 1]; 0 while the game runs."""
 
     @abc.abstractmethod
     def observe(self, state: State) -> Array:
-        """float32 [*observation_shape]: what a net sees, from the side of the seat to move."""
+        """Return what a net sees, float32 [*observation_shape], from the side of the seat to move."""
 
     def symmetries(self, observation: Array, values: Array) -> tuple[Array, Array]:
-        """All equivalent pairs of an observation and its [A] action values, stacked: [S, *observation_shape], [S, A].
+        """Return all pairs that are equivalent to an observation and its [A] action values, stacked.
+
+        Their shapes are [S, *observation_shape] and [S, A].
 
         The first is the pair itself.
         """
@@ -224,16 +226,16 @@ class Game(abc.ABC):
     # --- for searches: what a game can say to make them faster and wiser, all of it optional -----------------------
 
     feature_names: ClassVar[tuple[str, ...]] = ()
-    """What `features` counts, in its order; none where a game has no evaluation of its own."""
+    """The names of what `features` counts, in its order; none where a game has no evaluation of its own."""
 
     point_weights: ClassVar[tuple[float, ...]] = ()
-    """How many points one of each feature is worth, by hand: in chess a pawn is worth one point."""
+    """The points that one of each feature is worth, set by hand: in chess a pawn is worth one point."""
 
     point: ClassVar[float] = 0.5
-    """How much a point adds to the logarithm of the odds of winning; ``tanh(point * points / 2)`` is a value."""
+    """The share of one point in the logarithm of the odds of winning; ``tanh(point * points / 2)`` is a value."""
 
     def features(self, state: State) -> Array:
-        """float32 [len(feature_names)]: what is good for the side to move less what is good for the other side.
+        """Count features, float32 [len(feature_names)]: those of the side to move less those of the other side.
 
         The same position with the sides' parts exchanged has the same features with the other sign, but for what the
         right to move is worth.
@@ -241,22 +243,22 @@ class Game(abc.ABC):
         return jnp.zeros(0, jnp.float32)
 
     def noisy(self, state: State, action: Array) -> Array:
-        """bool []: whether a legal action may change the evaluation much, such as a capture.
+        """Tell, bool [], whether a legal action may change the evaluation much, such as a capture.
 
         A quiescence search follows only such moves beyond its depth. A game without them has none.
         """
         return jnp.bool_(False)
 
     def must_answer(self, state: State) -> Array:
-        """bool []: whether the side to move cannot let things be, as in check: all its moves are then worth a look."""
+        """Tell, bool [], whether the side to move is forced to react, as in check, so that all its moves count."""
         return jnp.bool_(False)
 
     def order(self, state: State, action: Array) -> Array:
-        """int32 []: which legal actions to look at first, the higher ones, 0 to 255; what is likely best is high."""
+        """Rate a legal action, int32 [] of 0 to 255: a search looks at those with the highest number first."""
         return jnp.int32(0)
 
     def hash(self, state: State) -> Array:
-        """uint32 [2]: a key for tables of positions. What can follow from states with the same key is the same.
+        """Return a key for tables of positions, uint32 [2]. States with the same key have the same continuations.
 
         By default all of the state is in it. A game may leave out what does not change what can follow, such as the
         number of moves made so far; where that matters only near a limit, it may be left out far from it (a search
@@ -292,15 +294,15 @@ class Game(abc.ABC):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def show(self, state: State, seat: int = 0) -> str:
-        """The board as lines of text, as `seat` may see it; all of it for OPEN."""
+        """Draw the board as lines of text, as `seat` may see it; all of it for OPEN."""
         return str(state)
 
     @abc.abstractmethod
     def action_name(self, state: State, action: int) -> str:
-        """What players of the game call this move."""
+        """Name a legal move as players of the game do."""
 
     def parse_action(self, state: State, text: str) -> int:
-        """The legal action that `text` names; BadInput with the legal names where it names none."""
+        """Return the legal action that `text` names; BadInput with the legal names where it names none."""
         names = {self.action_name(state, action): action for action in self.legal_actions(state)}
         wanted = text.strip()
         if wanted in names:
@@ -311,7 +313,7 @@ class Game(abc.ABC):
         raise BadInput(f"{wanted!r} is not a legal move here (legal: {' '.join(names) or 'none, the game is over'})")
 
     def legal_actions(self, state: State) -> list[int]:
-        """The legal actions as Python numbers; none once the game is over."""
+        """List the legal actions as Python numbers; none once the game is over."""
         return np.flatnonzero(_legal_now(self, state)).tolist()
 
     @staticmethod
@@ -325,32 +327,32 @@ class Game(abc.ABC):
         return line.split()
 
     def write_position(self, state: State) -> str:
-        """The position in the notation that players of the game use, FEN in chess; BadInput where there is none."""
+        """Write the position in the notation of the game's players, FEN in chess; BadInput where there is none."""
         raise BadInput(f"{self.name} has no notation for positions")
 
     def read_position(self, text: str) -> State:
-        """The state that such a text describes; BadInput where it describes none that can be."""
+        """Read a position in the notation of `write_position`; BadInput where there can be no such position."""
         raise BadInput(f"{self.name} has no notation for positions: give the moves instead")
 
     def play_on(self, state: State) -> State:
-        """`state` as if the game went on, where its end is one that people have to claim; else as it is."""
+        """Return `state` as if the game went on, where people have to claim its end; else as it is."""
         return state
 
     def outcome_reason(self, state: State) -> str:
-        """Why a finished game ended the way it did, in a few words."""
+        """Say in a few words why a finished game ended as it did."""
         score = float(self.score(state))
         return "draw" if score == 0 else f"{'first' if score > 0 else 'second'} player wins"
 
     def view(self, state: State, seat: int = 0) -> View:
-        """Picture the position as `seat` may see it, all of it for OPEN, as JSON-able data; `View` lists the kinds."""
+        """Describe the board, as `seat` may see it, all of it for OPEN, as JSON-able data; `View` lists the kinds."""
         return {"kind": "text", "text": self.show(state, seat)}
 
     def places(self, state: State, action: int) -> list[Place]:
-        """Where a legal move is made on the board that `view` draws: what a person clicks on.
+        """List the places of a legal move on the board that `view` describes: where a person clicks.
 
         One place, such as [row, column] on a grid or [side, house] on a sowing board; two, from and to; or none, for a
-        move such as a pass. Several moves may have the same places. By default what the pictures before and after the
-        move tell.
+        move such as a pass. Several moves may have the same places. By default they are
+        found by comparing the boards before and after the move.
         """
         after = _step(self, state, action)
         return seen_places(self.view(state), self.view(after), int(self.player(state)))
@@ -370,5 +372,5 @@ def _legal_now(game: Game, state: State) -> Array:
 
 
 def keep_if(condition: Array, kept: State, changed: State) -> State:
-    """`kept` where `condition` holds, else `changed`; for one state."""
+    """Return `kept` where `condition` [] holds, else `changed`; both are one state."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), kept, changed)

@@ -1,4 +1,4 @@
-"""What games on a grid of squares share when they speak to people."""
+"""Boards of squares for people: as text, and as data to be drawn."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Unpack
 from beamzero.games.views import GridOptions, GridView
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+"""The names of the columns."""
+
 STONES = ("·", "X", "O")
-"""An empty square, a stone of the first side, one of the second."""
+"""The signs of an empty square, of a stone of the first side, and of one of the second."""
 
 
 def draw(cells: Sequence[Sequence[int | str]], turned: bool = False) -> str:
-    """Rows of cells, the bottom row first, as text with coordinates; `turned`, as the second side sees them.
+    """Draw rows of cells, given from the bottom up, as text with coordinates; `turned`, as the second side sees them.
 
     Cells are stones (0 empty, 1 first side, 2 second side) or the texts of pieces, "" for none.
     """
@@ -31,5 +33,5 @@ def draw(cells: Sequence[Sequence[int | str]], turned: bool = False) -> str:
 
 
 def view(cells: Sequence[Sequence[int | str]], **more: Unpack[GridOptions]) -> GridView:
-    """The JSON of a grid: kind, size and cells, bottom row first."""
+    """Describe a grid as JSON-able data: kind, size and cells, the bottom row first; `more` is added."""
     return {"kind": "grid", "rows": len(cells), "columns": len(cells[0]), "cells": [list(row) for row in cells], **more}

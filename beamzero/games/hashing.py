@@ -1,4 +1,4 @@
-"""Keys of positions, for tables of what a search has found.
+"""Keys of positions, for the tables of searches.
 
 The classic Zobrist key is the exclusive or of random numbers, one for each piece on its square, kept up to date move by
 move. On a board of words it is cheaper to mix the words themselves, at any time and without a table of numbers; the key
@@ -19,7 +19,7 @@ _FACTORS = (np.uint32(0x7FEB352D), np.uint32(0xC2B2AE35))
 
 
 def hash_words(*words: Array) -> Array:
-    """uint32 [2]: a key of one or more uint32 scalars, whose order counts."""
+    """Mix one or more uint32 scalars, whose order counts, into a key, uint32 [2]."""
     return jnp.stack([_chain(words, seed, factor) for seed, factor in zip(_SEEDS, _FACTORS, strict=True)])
 
 
@@ -31,14 +31,22 @@ def _chain(words: tuple[Array, ...], seed: np.uint32, factor: np.uint32) -> Arra
 
 
 def _mix(word: Array, factor: np.uint32) -> Array:
-    """Every bit of the answer depends on every bit of `word`, and no two words have the same answer."""
+    """Mix the bits of `word`: each bit of the result depends on all of them, and no two words give the same result."""
     word = (word ^ word >> np.uint32(16)) * factor
     word = (word ^ word >> np.uint32(15)) * np.uint32(0x846CA68B)
     return word ^ word >> np.uint32(16)
 
 
+def pack_bytes(*counts: Array) -> list[Array]:
+    """Pack the uint8 vectors `counts` into uint32 scalars, four numbers each."""
+    row = jnp.concatenate(counts)
+    words = jnp.pad(row, (0, -row.size % 4)).reshape(-1, 4).astype(jnp.uint32)
+    packed = jnp.sum(words << np.array([[0, 8, 16, 24]], np.uint32), axis=1, dtype=jnp.uint32)
+    return [packed[i] for i in range(packed.size)]
+
+
 def words_of(tree: Any) -> list[Array]:
-    """The arrays of a pytree as uint32 scalars."""
+    """List the elements of all arrays of a pytree as uint32 scalars; a large array is folded into 16 of them first."""
     return [word for leaf in jax.tree.leaves(tree) for word in _as_words(jnp.asarray(leaf))]
 
 
@@ -52,7 +60,7 @@ def _as_words(array: Array) -> list[Array]:
 
 
 def _fold(flat: Array, width: int) -> Array:
-    """uint32 [width]: a vector of any length, each place's words mixed with the place before they are added up."""
+    """Fold a uint32 vector of any length into [width]: each word is mixed with its place, then they are added up."""
     size = -(-flat.size // width) * width
     place = np.arange(size, dtype=np.uint32)
     padded = jnp.pad(flat, (0, size - flat.size))

@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.core.errors import BadInput
 from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
-from beamzero.games.hashing import hash_words
+from beamzero.games.hashing import hash_words, pack_bytes
 from beamzero.games.places import Place
 from beamzero.games.views import SowingView
 
@@ -31,7 +31,7 @@ class KalahState(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """What a move does."""
+    """A move's effect on the board."""
 
     pits: Array  # uint8 [2, houses + 1] after it, the mover's first
     again: Array  # bool [] whether the mover moves once more
@@ -70,7 +70,7 @@ class Kalah(Game):
 
     @property
     def max_plies(self) -> int:
-        """No game can be longer by the rules, so none has to be cut.
+        """The most moves that the rules allow, so that no game has to be cut.
 
         Let a seed that lies d places before its side's store weigh houses * (houses - 1) + d, and one in a store
         nothing. Then every move loses weight, and there are no more moves than the first position has weight:
@@ -106,7 +106,7 @@ class Kalah(Game):
         return keep_if(self.over(state), state, after)
 
     def _move(self, pits: Array, house: Array) -> _Move:
-        """The mover's move from `house`, uint8 []; its pits come first."""
+        """Move from `house`, uint8 []; the mover's row of `pits` comes first."""
         store, places = self.houses, 2 * self.houses + 1
         ring, place = pits.reshape(-1)[:places], np.arange(places, dtype=np.uint8)
         lifted = place == house
@@ -128,7 +128,7 @@ class Kalah(Game):
         return jnp.where(self.over(state), jnp.sign(first_leads), 0).astype(jnp.float32)
 
     def observe(self, state: KalahState) -> Array:
-        """[2, houses + 1, 3]: the mover's pits, then the other side's, each from its own left with the store last.
+        """Show a net [2, houses + 1, 3]: the mover's pits, then the other side's, from its own left, the store last.
 
         0. Its seeds, scaled so that most values lie in 0 to 1: a house's by twice what it begins with, a store's by
            half of all seeds, so that above 1 it has won.
@@ -160,26 +160,26 @@ class Kalah(Game):
     point = 0.2
 
     def features(self, state: KalahState) -> Array:
-        """A point is a seed in the store."""
-        own, other = sowing.numbers(state.pits[0]), sowing.numbers(state.pits[1])
+        """Count features; a point is a seed in the store."""
+        own, other = sowing.to_scalars(state.pits[0]), sowing.to_scalars(state.pits[1])
         pairs = zip(self._prospects(own, other), self._prospects(other, own))
         return jnp.stack([mine.astype(jnp.float32) - theirs.astype(jnp.float32) for mine, theirs in pairs])
 
     def _prospects(self, own: list[Array], other: list[Array]) -> list[Array]:
-        """What `features` compares, of the side with the pits `own`; uint32 [] each."""
+        """Count, uint32 [] each, what `features` compares, of the side with the pits `own`."""
         *houses, store = own
         places = 2 * self.houses + 1
         goes_on = [seeds % np.uint32(places) == self.houses - house for house, seeds in enumerate(houses)]
         return [
             store,
             functools.reduce(jnp.add, houses),
-            sowing.count([seeds > 0 for seeds in houses]),
-            sowing.count(goes_on),
+            sowing.count_true([seeds > 0 for seeds in houses]),
+            sowing.count_true(goes_on),
             functools.reduce(jnp.maximum, self._captures(houses, other)),
         ]
 
     def _captures(self, houses: list[Array], other: list[Array]) -> list[Array]:
-        """The seeds that a move into each of one's own houses would take, uint32 []; 0 where no move takes any.
+        """Count the seeds that a move into each of one's own houses would take, uint32 [] each; 0 where none takes any.
 
         A move that goes round puts a seed into the house opposite too. One of more than a lap takes nothing.
         """
@@ -195,35 +195,35 @@ class Kalah(Game):
         return captures
 
     def noisy(self, state: KalahState, action: Array) -> Array:
-        """Captures, and moves that are followed by another."""
+        """Tell whether a move captures, or the same side moves again."""
         move = self._move(state.pits, jnp.asarray(action, jnp.uint8))
         return move.again | (move.taken > 0)
 
     def order(self, state: KalahState, action: Array) -> Array:
-        """Moves that are followed by another, the nearest to the store first; captures by their seeds; the leftmost."""
+        """Put moves after which the same side moves again first, from the store on; then captures by their seeds."""
         house = jnp.asarray(action, jnp.uint8)
         move = self._move(state.pits, house)
         by_gain = jnp.minimum(move.taken, np.uint8(19)) * np.uint8(10) + (np.uint8(9) - house)
         return jnp.where(move.again, house + np.uint8(200), by_gain).astype(jnp.int32)
 
     def hash(self, state: KalahState) -> Array:
-        return hash_words(*sowing.pack_bytes(state.pits.reshape(-1), state.side[None]))
+        return hash_words(*pack_bytes(state.pits.reshape(-1), state.side[None]))
 
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _rows(self, state: KalahState) -> tuple[list[list[int]], list[int]]:
-        """Each side's houses, and the two stores; the first side's before the second's."""
+        """List each side's houses, and the two stores; the first side's before the second's."""
         pits = np.asarray(state.pits)[:: -1 if int(state.side) else 1].tolist()
         return [row[:-1] for row in pits], [row[-1] for row in pits]
 
     def show(self, state: KalahState, seat: int = 0) -> str:
-        return sowing.draw(*self._rows(state), seat)
+        return sowing.draw_houses(*self._rows(state), seat)
 
     def view(self, state: KalahState, seat: int = 0) -> SowingView:
-        return sowing.view(*self._rows(state))
+        return sowing.view_houses(*self._rows(state))
 
     def action_name(self, state: KalahState, action: int) -> str:
-        """The house's number, counted from the mover's left."""
+        """Name a move by its house, counted from 1 at the mover's left."""
         return str(action + 1)
 
     def places(self, state: KalahState, action: int) -> list[Place]:
@@ -234,5 +234,5 @@ class Kalah(Game):
         first, second = (sum(row) + store for row, store in zip(houses, stores))
         if first == second:
             return f"draw: {first} seeds each"
-        side = sowing.SIDES[int(second > first)]
+        side = sowing.SIDE_NAMES[int(second > first)]
         return f"{side} has {max(first, second)} of {first + second} seeds"

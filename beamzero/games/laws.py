@@ -1,4 +1,4 @@
-"""The laws of `Game`, checked on random play: for whoever writes a game, and for the tests of it.
+"""The laws of `Game`, checked on random play: for people who write a game, and for its tests.
 
 >>> from beamzero.games import make_game
 >>> check_laws(make_game("tic_tac_toe")).broken
@@ -20,31 +20,31 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.games.game import CHANCE, Game, State, keep_if
-from beamzero.games.shapes import one_line, wrong_sizes, wrong_types
+from beamzero.games.shapes import describe_game_error, wrong_sizes, wrong_types
 from beamzero.games.views import View
 
 MOST_PLIES = 20_000
-"""Longer games are not followed to their end."""
+"""The most plies that are played: longer games are not played to their end."""
 
 POSITIONS = 8
-"""So many positions, and as many ends of games, are shown and named as people see them."""
+"""The number of positions, and of ends of games, whose boards, names and endings are checked."""
 
 
 class Findings(NamedTuple):
-    """What random play showed of a game."""
+    """The result of a check: broken laws, and counts of the random play."""
 
     broken: list[str]
-    """A line for each law that does not hold. Some are only looked at once the more basic ones do."""
+    """A line for each law that does not hold. Some laws are only checked once the more basic ones hold."""
     games: int = 0
     positions: int = 0
-    """Those in which someone had to choose."""
+    """The number of positions in which a side had to choose."""
     mean_plies: float = 0.0
     results: tuple[int, ...] = (0, 0, 0)
-    """Games that the first side won, drawn ones, and those that the second side won."""
+    """The number of games that the first side won, that were drawn, and that the second side won."""
 
 
 def check_laws(game: Game, games: int = 64, seed: int = 0) -> Findings:
-    """Play `games` random games, and hold the rules against the laws of `Game`."""
+    """Play `games` random games, and check the laws of `Game` on them."""
     if broken := list(wrong_sizes(game)) or list(wrong_types(game)):
         return Findings(broken)
     keys = jax.random.split(jax.random.key(seed), games)
@@ -62,11 +62,11 @@ def check_laws(game: Game, games: int = 64, seed: int = 0) -> Findings:
     )
 
 
-# --- what random play shows ------------------------------------------------------------------------------------------
+# --- random play -----------------------------------------------------------------------------------------------------
 
 
 class _Played(NamedTuple):
-    """N games, T plies of each, dice and cards counted as plies: what was seen before each ply."""
+    """Observations before each of T plies of N games; chance events count as plies."""
 
     action: Array  # int32 [T, N] played there, or the outcome of the dice
     player: Array  # int32 [T, N]
@@ -84,14 +84,14 @@ class _Played(NamedTuple):
 def _play(game: Game, plies: int, keys: Array) -> _Played:
     def ply(states: State, now: Array) -> tuple[State, _Played]:
         draws = jax.vmap(functools.partial(jax.random.fold_in, data=now))(keys)
-        seen = jax.vmap(functools.partial(_look, game))(states, draws)
+        seen = jax.vmap(functools.partial(_ask_rules, game))(states, draws)
         return jax.vmap(functools.partial(_advance, game))(states, seen.action), seen
 
     return jax.lax.scan(ply, jax.vmap(game.init)(keys), jnp.arange(plies))[1]
 
 
-def _look(game: Game, state: State, key: Array) -> _Played:
-    """What the rules say of one state, and the action or outcome that is played there."""
+def _ask_rules(game: Game, state: State, key: Array) -> _Played:
+    """Ask the rules about one state, and draw the action or the outcome that is played there."""
     choose, other = jax.random.split(key)
     legal, (moves, count) = game.legal(state), game.moves(state)
     listed = (jnp.arange(game.max_moves) < count).astype(jnp.int32)
@@ -120,7 +120,7 @@ def _look(game: Game, state: State, key: Array) -> _Played:
 
 
 def _advance(game: Game, state: State, action: Array) -> State:
-    """The state after an action or an outcome; a finished game stays, whatever `step` makes of it."""
+    """Return the state after an action or an outcome; a finished game stays as it is, whatever `step` does to it."""
     after = game.step(state, action)
     if game.num_chance:
         rolled = game.resolve(state, jnp.minimum(action, game.num_chance - 1))
@@ -129,12 +129,12 @@ def _advance(game: Game, state: State, action: Array) -> State:
 
 
 def _decisions(played: _Played) -> np.ndarray:
-    """bool [T, N]: where someone has to choose."""
+    """Tell, bool [T, N], before which plies a side has to choose."""
     return np.asarray(~played.over & (played.player != CHANCE))
 
 
 def _rules(game: Game, played: _Played, keys: Array) -> Iterator[str]:
-    """What is wrong with the rules, and after which moves it was found first."""
+    """Describe the laws that the rules break, a line each, with the moves after which that was first seen."""
     running, choosing = ~played.over, _decisions(played)
     sides = (0, 1, CHANCE) if game.num_chance else (0, 1)
     plies = np.cumsum(choosing, axis=0)
@@ -180,7 +180,7 @@ def _rules(game: Game, played: _Played, keys: Array) -> Iterator[str]:
 
 
 def _after(game: Game, played: _Played, keys: Array, ply: int, row: int) -> str:
-    """Where a position is: the moves that lead to it, or the last ones of them."""
+    """Describe a position by the moves that lead to it, or by the last ones of them."""
     names, state = [], game.init(keys[row])
     for number in range(ply):
         action = int(played.action[number, row])
@@ -198,7 +198,7 @@ _move = jax.jit(lambda game, state, action: _advance(game, state, jnp.int32(acti
 
 
 def _find(game: Game, played: _Played, keys: Array, ply: int, row: int) -> State:
-    """The state at a place, on the host."""
+    """Return the state of game `row` before ply `ply`, on the host."""
     state = game.init(keys[row])
     for number in range(ply):
         state = _move(game, state, int(played.action[number, row]))
@@ -209,25 +209,25 @@ def _find(game: Game, played: _Played, keys: Array, ply: int, row: int) -> State
 
 
 def _for_people(game: Game, played: _Played, keys: Array) -> Iterator[str]:
-    """What is wrong with names, boards and endings; each kind of fault once."""
+    """Describe the faults of names, boards and endings, a line each; each kind of fault once."""
     draw = random.Random(0)
     choices = [tuple(at) for at in np.argwhere(_decisions(played))]
     ends = [(len(played.over) - 1, row) for row in np.flatnonzero(played.over[-1])]
-    told: set[str] = set()
-    for places, look in ((choices, _choice), (ends, _end)):
+    reported: set[str] = set()
+    for places, find_faults in ((choices, _choice_faults), (ends, _end_faults)):
         for at in draw.sample(places, min(POSITIONS, len(places))):
             try:
-                for kind, fault in look(game, _find(game, played, keys, *at)):
-                    if kind not in told:
-                        told.add(kind)
+                for kind, fault in find_faults(game, _find(game, played, keys, *at)):
+                    if kind not in reported:
+                        reported.add(kind)
                         yield f"{fault} ({_after(game, played, keys, *at)})"
             except Exception as error:
-                yield f"{one_line(game, error)} ({_after(game, played, keys, *at)})"
+                yield f"{describe_game_error(game, error)} ({_after(game, played, keys, *at)})"
                 return
 
 
-def _choice(game: Game, state: State) -> Iterator[tuple[str, str]]:
-    """What is wrong with a position in which someone has to choose: the kind of fault, and the line."""
+def _choice_faults(game: Game, state: State) -> Iterator[tuple[str, str]]:
+    """Yield the faults of a position in which a side has to choose: the kind of fault, and a line about it."""
     names = {action: game.action_name(state, action) for action in game.legal_actions(state)}
     for action, name in names.items():
         first = next(other for other, same in names.items() if same == name)
@@ -243,7 +243,7 @@ def _choice(game: Game, state: State) -> Iterator[tuple[str, str]]:
     if not np.array_equal(np.sort(picked[: legal.sum()]), np.flatnonzero(legal)):
         yield "pick", "pick does not give each legal action an equal share of [0, 1)"
     for seat in (0, 1):
-        yield from _board(game, state, seat)
+        yield from _board_faults(game, state, seat)
     view = game.view(state)
     for action, name in names.items():
         places = game.places(state, action)
@@ -252,7 +252,7 @@ def _choice(game: Game, state: State) -> Iterator[tuple[str, str]]:
 
 
 def _is_on(view: View, place: Any) -> bool:
-    """Whether `place` is one of the places on the board that a view draws."""
+    """Tell whether `place` is one of the places on the board that a view describes."""
     if not (isinstance(place, list) and len(place) == 2 and all(type(number) is int for number in place)):
         return False
     if view["kind"] == "grid":
@@ -275,7 +275,7 @@ def _read_back(game: Game, state: State, name: str, action: int) -> Iterator[tup
             yield "parse", f"parse_action reads {name!r} as action {found}, but it is the name of action {action}"
 
 
-def _board(game: Game, state: State, seat: int) -> Iterator[tuple[str, str]]:
+def _board_faults(game: Game, state: State, seat: int) -> Iterator[tuple[str, str]]:
     shown, view = game.show(state, seat), game.view(state, seat)
     if not isinstance(shown, str) or not shown.strip():
         yield "show", f"show gives {shown!r}, but must give lines of text"
@@ -289,22 +289,22 @@ def _board(game: Game, state: State, seat: int) -> Iterator[tuple[str, str]]:
         yield "grid", f"view gives cells that are not {view['rows']} rows of {view['columns']}"
 
 
-def _end(game: Game, state: State) -> Iterator[tuple[str, str]]:
-    """What is wrong with a finished game."""
+def _end_faults(game: Game, state: State) -> Iterator[tuple[str, str]]:
+    """Yield the faults of a finished game: the kind of fault, and a line about it."""
     reason, score = game.outcome_reason(state), float(game.score(state))
     if not isinstance(reason, str) or not reason.strip() or "\n" in reason:
         yield "reason", f"outcome_reason gives {reason!r}, but must give one line of text"
     elif score == 0 and "draw" not in reason:
         yield "draw", f"outcome_reason says {reason!r} of a drawn game, but must have the word draw in it"
     for seat in (0, 1):
-        yield from _board(game, state, seat)
+        yield from _board_faults(game, state, seat)
 
 
 # --- symmetries ------------------------------------------------------------------------------------------------------
 
 
 def _symmetries(game: Game, played: _Played, keys: Array) -> Iterator[str]:
-    """What is wrong with the mirror images: each must be another game that could be played."""
+    """Describe the first fault of the mirror images: each must be another game that could be played."""
     if game.num_chance:
         return
     same, moved, alike = jax.device_get(_mirror(game, keys, jnp.asarray(played.action)))
@@ -321,7 +321,7 @@ def _symmetries(game: Game, played: _Played, keys: Array) -> Iterator[str]:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _mirror(game: Game, keys: Array, actions: Array) -> tuple[Array, Array, Array]:
-    """bool [T, N] each: the first image is the thing itself; values are only moved; the image can be played.
+    """Tell, bool [T, N] each, whether the first image is the original, values are only moved, and images can be played.
 
     Every image of a game is played beside it. An image of the first position that is another position cannot be
     reached, so there is nothing to hold against it.
@@ -340,11 +340,11 @@ def _mirror(game: Game, keys: Array, actions: Array) -> tuple[Array, Array, Arra
             same = jnp.all(images[0] == observation) & jnp.all(turned[0] == numbers)
             moved = jnp.all(jnp.sort(turned, axis=1) == numbers[None])
             seen = jax.vmap(game.observe)(mirrored)
-            looks = jnp.all((seen == images).reshape(len(images), -1), axis=1) | over
+            alike = jnp.all((seen == images).reshape(len(images), -1), axis=1) | over
             ends = (jax.vmap(game.over)(mirrored) == over) & (jax.vmap(game.score)(mirrored) == game.score(state))
             mapped = jnp.argmax(turned == action.astype(jnp.float32), axis=1).astype(jnp.int32)
             after = jax.vmap(functools.partial(_advance, game))(mirrored, mapped)
-            return (_advance(game, state, action), after), (same, moved, jnp.all(~reached | (looks & ends)))
+            return (_advance(game, state, action), after), (same, moved, jnp.all(~reached | (alike & ends)))
 
         copies = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (len(images), *leaf.shape)), first)
         return jax.lax.scan(ply, (first, copies), actions)[1]

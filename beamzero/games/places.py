@@ -1,4 +1,4 @@
-"""Where on a drawn board a move is made, as far as the pictures before and after it tell."""
+"""The places of a move on a drawn board, found by comparing the boards before and after it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ Place = list[int]
 
 
 def seen_places(before: View, after: View, side: int) -> list[Place]:
-    """The place where `side` put something, or those that something of its left and came to; none where neither is.
+    """Guess where `side` put a stone, or from where to where it moved one; none where the boards show neither.
 
-    A guess that is right where one stone or piece is put, or one moves: what else changed hands is not looked at.
+    Right where one stone or piece is put, or one moves; captures are not looked at.
     """
     if before["kind"] == "grid" and after["kind"] == "grid":
         return _seen_on_grid(before, after, side)
@@ -31,7 +31,7 @@ def _seen_on_grid(before: GridView, after: GridView, side: int) -> list[Place]:
 
 
 def _own(view: GridView, side: int) -> set[tuple[int, int]]:
-    """The squares that `side` stands on."""
+    """List the squares, as (row, column), that `side` stands on."""
     pieces = view.get("pieces")
 
     def owner(cell: int | str) -> int | None:

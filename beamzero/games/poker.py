@@ -19,11 +19,11 @@ from beamzero.games.views import PokerView
 FOLD, CALL, RAISE = 0, 1, 2
 """The actions. A call where there is nothing to call is a check, and the first raise of a round is a bet."""
 
-NOBODY = -1
-RANKS = ("jack", "queen", "king")
+_NO_FOLD = -1
+_RANKS = ("jack", "queen", "king")
 _SEATS = ("first", "second")
 _LETTERS = "fcr"
-"""How positions write the actions."""
+"""The letters of the actions in the texts of positions."""
 
 
 class PokerState(NamedTuple):
@@ -47,9 +47,9 @@ class Poker(Game):
     deck: ClassVar[tuple[int, ...]]
     """The ranks of its cards, 0 to 2."""
     bets: ClassVar[tuple[int, ...]]
-    """What a bet or a raise adds in each round of betting, in chips."""
+    """The chips that a bet or a raise adds, by round of betting."""
     raises: ClassVar[int]
-    """How many bets and raises there may be in a round."""
+    """The most bets and raises of a round."""
 
     @property
     def num_actions(self) -> int:
@@ -65,18 +65,18 @@ class Poker(Game):
 
     @property
     def _longest(self) -> int:
-        """Actions in the longest round: a check, all the raises, a call."""
+        """The most actions of a round: a check, all the raises, a call."""
         return self.raises + 2
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        return (len(RANKS) * len(self.bets) + 3 * self.max_plies,)
+        return (len(_RANKS) * len(self.bets) + 3 * self.max_plies,)
 
     unit: ClassVar[str] = "chips"
 
     @property
     def stake(self) -> int:
-        """The ante and every raise of every round."""
+        """The most chips that can be won: the ante and every raise of every round."""
         return 1 + self.raises * sum(self.bets)
 
     def init(self, key: Array) -> PokerState:
@@ -88,7 +88,7 @@ class Poker(Game):
             paid=jnp.ones(2, jnp.int8),
             round=jnp.int8(0),
             turn=jnp.int8(0),
-            folded=jnp.int8(NOBODY),
+            folded=jnp.int8(_NO_FOLD),
         )
 
     def deals(self) -> list[tuple[float, PokerState]]:
@@ -101,12 +101,12 @@ class Poker(Game):
         return (state.turn % np.int8(2)).astype(jnp.int32)
 
     def legal(self, state: PokerState) -> Array:
-        """One folds only to a bet, and raises only while there are raises left."""
+        """Allow folds only after a bet, and raises only while there are raises left."""
         raised = self._raised(state)
         return jnp.stack([raised > 0, jnp.bool_(True), raised < self.raises])
 
     def _raised(self, state: PokerState) -> Array:
-        """int32 []: bets and raises so far in this round."""
+        """Count the bets and raises so far in this round, int32 []."""
         here = np.arange(len(self.bets), dtype=np.int8) == state.round
         return jnp.sum((state.betting == RAISE) & here[:, None], dtype=jnp.int32)
 
@@ -124,34 +124,34 @@ class Poker(Game):
             paid=jnp.where(mine & (action != FOLD), level, state.paid),
             round=state.round + ends.astype(jnp.int8),
             turn=jnp.where(ends, np.int8(0), state.turn + np.int8(1)),
-            folded=jnp.where(action == FOLD, state.turn % np.int8(2), np.int8(NOBODY)),
+            folded=jnp.where(action == FOLD, state.turn % np.int8(2), np.int8(_NO_FOLD)),
         )
         return keep_if(self.over(state), state, after)
 
     def over(self, state: PokerState) -> Array:
-        return (state.folded != NOBODY) | self._shown(state)
+        return (state.folded != _NO_FOLD) | self._shown(state)
 
     def _shown(self, state: PokerState) -> Array:
-        """bool []: whether it came to a showdown."""
+        """Tell, bool [], whether it came to a showdown."""
         return state.round == len(self.bets)
 
     def score(self, state: PokerState) -> Array:
-        """Chips won, by the most that can be."""
+        """Return the chips that side 0 has won, as a share of the most that can be won."""
         hands = self._hands(state)
         better = jnp.sign(hands[0] - hands[1])
         by_fold = jnp.where(state.folded == 0, np.int8(-1), np.int8(1))
-        sign = jnp.where(state.folded == NOBODY, better, by_fold)
+        sign = jnp.where(state.folded == _NO_FOLD, better, by_fold)
         won = (sign * jnp.min(state.paid)).astype(jnp.float32) / np.float32(self.stake)
         return jnp.where(self.over(state), won, np.float32(0))
 
     def _hands(self, state: PokerState) -> Array:
-        """int8 [2]: what each hand is worth at a showdown, the higher the better."""
+        """Rate each hand at a showdown, int8 [2]: the higher the better."""
         private, public = state.cards[:2], state.cards[2:]
         pairs = jnp.any(private[:, None] == public[None], axis=1)
-        return private + np.int8(len(RANKS)) * pairs.astype(jnp.int8)
+        return private + np.int8(len(_RANKS)) * pairs.astype(jnp.int8)
 
     def observe(self, state: PokerState) -> Array:
-        """[...]: which rank the own card has, which the public one, if it is seen; then which action each of all was.
+        """Show a net the rank of the own card, that of the public one, if it is seen, and each action; all one-hot.
 
         This is all that the player to move knows, from the first action on, so that equal observations are equal
         information sets. Whose turn it is follows from the actions.
@@ -159,20 +159,20 @@ class Poker(Game):
         own = jnp.where(self.player(state) == 0, state.cards[0], state.cards[1])
         public = jnp.where(self._public_seen(state), state.cards[2:], np.int8(-1))
         parts = [
-            jax.nn.one_hot(jnp.concatenate([own[None], public]), len(RANKS), dtype=jnp.float32),
+            jax.nn.one_hot(jnp.concatenate([own[None], public]), len(_RANKS), dtype=jnp.float32),
             jax.nn.one_hot(state.betting, 3, dtype=jnp.float32),
         ]
         return jnp.concatenate([part.reshape(-1) for part in parts])
 
     def _public_seen(self, state: PokerState) -> Array:
-        """bool [rounds - 1]: which public cards lie face up."""
+        """Tell, bool [rounds - 1], which public cards lie face up."""
         return jnp.arange(len(self.bets) - 1, dtype=jnp.int8) < state.round
 
     def determinize(self, state: PokerState, seat: Array, key: Array) -> PokerState:
-        """Card after card, each as likely as there are of its rank among those that `seat` does not see."""
+        """Draw card after card, each as likely as there are of its rank among those that `seat` does not see."""
         known = jnp.concatenate([jnp.arange(2) == seat, self._public_seen(state)]) | self._shown(state)
-        ranks = np.arange(len(RANKS), dtype=np.int8)
-        left = jnp.asarray(np.bincount(self.deck, minlength=len(RANKS)), jnp.int32)
+        ranks = np.arange(len(_RANKS), dtype=np.int8)
+        left = jnp.asarray(np.bincount(self.deck, minlength=len(_RANKS)), jnp.int32)
         left = left - jnp.sum((state.cards[:, None] == ranks[None]) & known[:, None], axis=0, dtype=jnp.int32)
         cards = state.cards
         for place in range(1 + len(self.bets)):
@@ -188,7 +188,7 @@ class Poker(Game):
         return _name(action, int(self._raised(state)) > 0)
 
     def show(self, state: PokerState, seat: int = 0) -> str:
-        """The seat's own card, the public one once it is turned, every action, and the pot."""
+        """Draw the seat's own card, the public one once it is turned, every action, and the pot."""
         faces = [face or "?" for face in self._faces(state, seat)]
         lines = [f"{_SEATS[place]:<7} {faces[place]}" for place in range(2)]
         if len(faces) > 2:
@@ -210,13 +210,13 @@ class Poker(Game):
         }
 
     def _faces(self, state: PokerState, seat: int) -> list[str | None]:
-        """Each card's rank, None where `seat` does not see it."""
+        """List the rank of each card, None where `seat` does not see it."""
         own = [seat == OPEN or bool(self._shown(state)) or place == seat for place in range(2)]
         seen = [*own, *(seat == OPEN or up for up in np.asarray(self._public_seen(state)).tolist())]
-        return [RANKS[card] if up else None for card, up in zip(np.asarray(state.cards).tolist(), seen)]
+        return [_RANKS[card] if up else None for card, up in zip(np.asarray(state.cards).tolist(), seen)]
 
     def _said(self, state: PokerState) -> list[list[str]]:
-        """What was said in each round that has begun."""
+        """List the names of the actions of each round that has begun."""
         betting, begun = np.asarray(state.betting).tolist(), min(int(state.round) + 1, len(self.bets))
         return [
             [_name(action, RAISE in actions[:turn]) for turn, action in enumerate(actions) if action >= 0]
@@ -224,8 +224,8 @@ class Poker(Game):
         ]
 
     def write_position(self, state: PokerState) -> str:
-        """The cards, the first player's, the second's and the public one, and the actions, f, c or r: ``JQK rc/c``."""
-        cards = "".join(RANKS[card][0].upper() for card in np.asarray(state.cards).tolist())
+        """Write the first player's card, the second's, the public one, and the actions, f, c or r: ``JQK rc/c``."""
+        cards = "".join(_RANKS[card][0].upper() for card in np.asarray(state.cards).tolist())
         rounds = ["".join(_LETTERS[a] for a in row if a >= 0) for row in np.asarray(state.betting).tolist()]
         return f"{cards} {'/'.join(rounds).rstrip('/')}".rstrip()
 
@@ -236,7 +236,7 @@ class Poker(Game):
                 f"{text!r} is no position of {self.name}: give the cards and then the actions, such as JQ cr"
             )
         cards, said = words[0].upper(), "".join(words[1:])
-        initials = [rank[0].upper() for rank in RANKS]
+        initials = [rank[0].upper() for rank in _RANKS]
         number = 1 + len(self.bets)
         deck = Counter(initials[card] for card in self.deck)
         if len(cards) != number or Counter(cards) - deck:
@@ -256,7 +256,7 @@ class Poker(Game):
     def outcome_reason(self, state: PokerState) -> str:
         paid = int(np.min(np.asarray(state.paid)))
         chips = f"{paid} chip{'s' if paid > 1 else ''}"
-        if int(state.folded) != NOBODY:
+        if int(state.folded) != _NO_FOLD:
             return f"{_SEATS[int(state.folded)]} folds and loses {chips}"
         first, second = (self._hand_name(state, place) for place in range(2))
         score = float(self.score(state))
@@ -267,11 +267,11 @@ class Poker(Game):
 
     def _hand_name(self, state: PokerState, place: int) -> str:
         own, *public = (np.asarray(state.cards)[[place, *range(2, 1 + len(self.bets))]]).tolist()
-        return f"a pair of {RANKS[own]}s" if own in public else f"a {RANKS[own]}"
+        return f"a pair of {_RANKS[own]}s" if own in public else f"a {_RANKS[own]}"
 
 
 def _name(action: int, raised: bool) -> str:
-    """What players call an action; `raised` where there was a bet in this round, which has to be met."""
+    """Name an action as players do; `raised` where there was a bet in this round, which has to be met."""
     return ("fold", "call" if raised else "check", "raise" if raised else "bet")[action]
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a game that can be seen without playing it: sizes, shapes, dtypes, rules that do not compile."""
+"""Faults of a game that can be seen without playing it: sizes, shapes, dtypes, rules that do not compile."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 from jax.tree_util import keystr, tree_leaves_with_path
 
-from beamzero.games import faults
+from beamzero.core.user_code import describe_error, source_files, user_modules
 from beamzero.games.game import Game
 
 
 def broken_by_user() -> str | None:
-    """The first thing that is wrong with a game of a user's file that was loaded; None where they seem right."""
-    for kind in (kind for module in faults.user_modules() for kind in vars(module).values()):
+    """Describe the first fault of a game in a user's file that was loaded; None where there seems to be none."""
+    for kind in (kind for module in user_modules() for kind in vars(module).values()):
         if inspect.isclass(kind) and issubclass(kind, Game) and kind.source is not None:
             with contextlib.suppress(Exception):  # of a game that cannot be made without parameters
                 game = kind()
@@ -28,7 +28,7 @@ def broken_by_user() -> str | None:
 
 
 def wrong_sizes(game: Game) -> Iterator[str]:
-    """Whether the sizes are sizes."""
+    """Describe the sizes of a game that are no sizes, a line each."""
     for name, low in (("num_actions", 1), ("max_moves", 1), ("max_plies", 1), ("num_chance", 0)):
         value = getattr(game, name)
         if type(value) is not int or value < low:
@@ -41,7 +41,7 @@ def wrong_sizes(game: Game) -> Iterator[str]:
 
 
 def wrong_types(game: Game) -> Iterator[str]:
-    """Whether each rule can be compiled and gives what it must, which is found without running it."""
+    """Describe the rules that cannot be compiled or give other shapes than they must, a line each; none is run."""
     state, fault = _trace(game, "init", jax.eval_shape(lambda: jax.random.key(0)))
     if fault or not hasattr(state, "_fields"):
         yield fault or f"init gives a {type(state).__name__}, but must give a NamedTuple of arrays"
@@ -78,7 +78,7 @@ def wrong_types(game: Game) -> Iterator[str]:
 
 
 def _compare(game: Game, name: str, expected: str, *arguments: Any) -> Iterator[str]:
-    """What is wrong with the shapes and dtypes that a rule gives; S stands for any one number."""
+    """Describe how the shapes and dtypes that a rule gives differ from `expected`, where S is any one number."""
     found, fault = _trace(game, name, *arguments)
     given = ", ".join(_describe(found).values())
     pattern = re.escape(expected).replace("S", r"(\d+)", 1).replace("S", r"\1")
@@ -87,15 +87,15 @@ def _compare(game: Game, name: str, expected: str, *arguments: Any) -> Iterator[
 
 
 def _trace(game: Game, name: str, *arguments: Any) -> tuple[Any, str]:
-    """What a rule gives, as shapes; or the line that says why it cannot be compiled."""
+    """Trace a rule: returns the shapes that it gives, or None and the line that says why it cannot be compiled."""
     try:
         return jax.eval_shape(getattr(game, name), *arguments), ""
     except Exception as error:
-        return None, f"{name} cannot be compiled: {one_line(game, error)}"
+        return None, f"{name} cannot be compiled: {describe_game_error(game, error)}"
 
 
 def _describe(tree: Any, weak: bool = False) -> dict[str, str]:
-    """The shape and dtype of every array by its name, such as ``bool [3, 3]``."""
+    """Write the shape and dtype of every array of a pytree by its name, such as ``bool [3, 3]``."""
     return {
         keystr(path).lstrip("."): ("weak " if weak and leaf.weak_type else "") + _type(leaf.dtype, leaf.shape)
         for path, leaf in tree_leaves_with_path(tree)
@@ -106,7 +106,7 @@ def _type(dtype: Any, shape: tuple[int, ...]) -> str:
     return f"{dtype} {list(shape)}"
 
 
-def one_line(game: Game, error: Exception) -> str:
-    """An error in one line: what it says, where in the game's own file, and what may help."""
-    files = {inspect.getsourcefile(kind) for kind in type(game).__mro__ if kind not in (*Game.__mro__, object)}
-    return faults.one_line(error, files)
+def describe_game_error(game: Game, error: Exception) -> str:
+    """Describe an error of a game's rules in one line, with the last line of the game's own files that it passed."""
+    own = (kind for kind in type(game).__mro__ if kind not in (*Game.__mro__, object))
+    return describe_error(error, source_files(*own))

@@ -1,4 +1,4 @@
-"""What the games that sow stones round a ring of houses share: the sowing itself, and what people see of it."""
+"""Sowing stones round a ring of houses, and boards of houses for people: shared by Kalah and Togyzkumalak."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from jax import Array
 
 from beamzero.games.views import SowingView
 
-SIDES = ("first", "second")
+SIDE_NAMES = ("first", "second")
 
 
 def sow(stones: Array, first: Array, places: int) -> tuple[Array, Array]:
-    """What each place of a ring gains, uint8 [places], and where the last stone falls, uint8 [].
+    """Sow `stones` one by one into the place `first` of a ring and those after it; both are uint8 [].
 
-    `stones` fall one by one into `first` and the places after it, all uint8. No stone is followed on its way: each
-    place gains one for every whole lap, and the first few one more.
+    Returns what each place gains, uint8 [places], and where the last stone falls, uint8 []. No stone is followed on
+    its way: each place gains one for every whole lap, and the first few one more.
     """
     laps, rest = stones // np.uint8(places), stones % np.uint8(places)
     place = np.arange(places, dtype=np.uint8)
@@ -28,7 +28,7 @@ def sow(stones: Array, first: Array, places: int) -> tuple[Array, Array]:
 
 
 def where_moves_end(steps: Sequence[Array]) -> Array:
-    """uint32 []: bit p is set where some house's move ends p places after the first house.
+    """Return the ends of all moves as a word, uint32 []: bit p is set if a move ends p places after the first house.
 
     `steps` says how many places each house's last stone goes, uint32 [] each; 0 for no move.
     """
@@ -38,28 +38,20 @@ def where_moves_end(steps: Sequence[Array]) -> Array:
     return functools.reduce(jnp.bitwise_or, ends)
 
 
-def numbers(counts: Array) -> list[Array]:
-    """A uint8 vector as uint32 scalars. XLA makes one piece of work of many numbers, but several of small arrays."""
+def to_scalars(counts: Array) -> list[Array]:
+    """Split a uint8 vector into uint32 scalars. XLA makes one loop of many scalars, but several of small arrays."""
     return [counts[i].astype(jnp.uint32) for i in range(counts.size)]
 
 
-def count(truths: Sequence[Array]) -> Array:
-    """uint32 []: how many of these hold."""
-    return functools.reduce(jnp.add, [truth.astype(jnp.uint32) for truth in truths])
+def count_true(conditions: Sequence[Array]) -> Array:
+    """Count the conditions, bool [] each, that hold, uint32 []."""
+    return functools.reduce(jnp.add, [condition.astype(jnp.uint32) for condition in conditions])
 
 
-def pack_bytes(*counts: Array) -> list[Array]:
-    """uint32 scalars that hold the uint8 vectors `counts`, four numbers each."""
-    row = jnp.concatenate(counts)
-    words = jnp.pad(row, (0, -row.size % 4)).reshape(-1, 4).astype(jnp.uint32)
-    packed = jnp.sum(words << np.array([[0, 8, 16, 24]], np.uint32), axis=1, dtype=jnp.uint32)
-    return [packed[i] for i in range(packed.size)]
-
-
-def draw(
+def draw_houses(
     houses: Sequence[Sequence[int]], stores: Sequence[int], seat: int = 0, marked: Sequence[tuple[int, int]] = ()
 ) -> str:
-    """The board as text, with the row and the store of side `seat` below and to the right, as it sits there.
+    """Draw a sowing board as text, with the row and the store of side `seat` below and to the right.
 
     `houses` are two lists of counts, each side's from its own left. A marked house, (side, house), is shown as ×.
     """
@@ -79,19 +71,21 @@ def draw(
     return "\n".join(
         line.rstrip()
         for line in [
-            f" {gap}{row(numbers[::-1], ' ')} {SIDES[other]}",
+            f" {gap}{row(numbers[::-1], ' ')} {SIDE_NAMES[other]}",
             frame(f"╭{line}┬", "┬", f"┬{line}╮"),
             f"│{gap}{row(texts[other][::-1])}{gap}│",
             frame(f"│{other_store}├", "┼", f"┤{own_store}│"),
             f"│{gap}{row(texts[seat])}{gap}│",
             frame(f"╰{line}┴", "┴", f"┴{line}╯"),
-            f" {gap}{row(numbers, ' ')} {SIDES[seat]}",
+            f" {gap}{row(numbers, ' ')} {SIDE_NAMES[seat]}",
         ]
     )
 
 
-def view(houses: Sequence[Sequence[int]], stores: Sequence[int], marked: Sequence[tuple[int, int]] = ()) -> SowingView:
-    """The JSON of a sowing board; sides and houses are counted from 0."""
+def view_houses(
+    houses: Sequence[Sequence[int]], stores: Sequence[int], marked: Sequence[tuple[int, int]] = ()
+) -> SowingView:
+    """Describe a sowing board as JSON-able data; sides and houses are counted from 0."""
     return {
         "kind": "sowing",
         "houses": [list(row) for row in houses],

@@ -65,7 +65,7 @@ class TicTacToe(Game):
         return state.winner.astype(jnp.float32)
 
     def observe(self, state: TicTacToeState) -> Array:
-        """[3, 3, 2]: the mover's stones, the other side's; the bottom row first."""
+        """Show a net [3, 3, 2]: the mover's stones, the other side's; the bottom row first."""
         mover_first = jnp.where(self.player(state) == 0, state.stones, state.stones[::-1])
         squares = np.arange(9, dtype=np.uint16).reshape(3, 3, 1)
         return (mover_first[None, None] >> squares & np.uint16(1)).astype(jnp.float32)
@@ -84,14 +84,14 @@ class TicTacToe(Game):
     point = 0.5
 
     def features(self, state: TicTacToeState) -> Array:
-        """Lines with stones of one side only. A point is one that lacks but one stone."""
+        """Count lines with stones of one side only. A point is one that lacks but one stone."""
         first, second = (jnp.bitwise_count(stones & _LINES).astype(jnp.int32) for stones in state.stones)
         lead = jnp.where(second == 0, first, 0) - jnp.where(first == 0, second, 0)
         lead = jnp.where(self.player(state) == 0, lead, -lead)
         return jnp.stack([_number(lead == stones) - _number(lead == -stones) for stones in (2, 1)])
 
     def order(self, state: TicTacToeState, action: Array) -> Array:
-        """The centre, corners, edges."""
+        """Put the centre first, then corners, then edges."""
         action = jnp.asarray(action, jnp.int32)
         return jnp.where(action == 4, 2, 1 - action % 2)
 
@@ -125,5 +125,5 @@ class TicTacToe(Game):
 
 
 def _number(these: Array) -> Array:
-    """float32 []: how many there are."""
+    """Count the true ones, float32 []."""
     return jnp.sum(these, dtype=jnp.float32)

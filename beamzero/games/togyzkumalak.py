@@ -14,7 +14,7 @@ from jax import Array
 from beamzero.core.errors import BadInput
 from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
-from beamzero.games.hashing import hash_words
+from beamzero.games.hashing import hash_words, pack_bytes
 from beamzero.games.places import Place
 from beamzero.games.views import SowingView
 
@@ -104,7 +104,7 @@ class Togyzkumalak(Game):
         return jnp.where(state.side == 0, won - lost, lost - won)
 
     def observe(self, state: TogyzkumalakState) -> Array:
-        """[2, 9, 10]: the mover's houses, then the other side's, each from its own left. Of each house:
+        """Show a net [2, 9, 10]: the mover's houses, then the other side's, each from its own left. Of each house:
 
         0. its stones, / 18
         1. the stones in its side's kazan, / 82
@@ -154,53 +154,53 @@ class Togyzkumalak(Game):
     point = 0.14
 
     def features(self, state: TogyzkumalakState) -> Array:
-        """A point is a stone in the kazan. The higher the number of the house that is a tuzdyk, the better."""
-        first, second = sowing.numbers(state.houses[0]), sowing.numbers(state.houses[1])
-        kazans, tuzdyks = sowing.numbers(state.kazans), sowing.numbers(state.tuzdyks)
+        """Count features; a point is a stone in the kazan. The higher the number of a tuzdyk's house, the better."""
+        first, second = sowing.to_scalars(state.houses[0]), sowing.to_scalars(state.houses[1])
+        kazans, tuzdyks = sowing.to_scalars(state.kazans), sowing.to_scalars(state.tuzdyks)
         mine = _prospects(first, second, kazans[0], *tuzdyks)
         theirs = _prospects(second, first, kazans[1], *tuzdyks[::-1])
         return jnp.stack([own.astype(jnp.float32) - other.astype(jnp.float32) for own, other in zip(mine, theirs)])
 
     def noisy(self, state: TogyzkumalakState, action: Array) -> Array:
-        """Moves that make a tuzdyk, and captures of six stones or more; smaller ones come with every fourth move."""
+        """Tell whether a move makes a tuzdyk or takes six stones or more; every fourth move takes fewer."""
         move = _move(state.houses, state.tuzdyks, jnp.asarray(action, jnp.uint8))
         return move.makes | (move.won >= _LARGE)
 
     def order(self, state: TogyzkumalakState, action: Array) -> Array:
-        """By the stones that the move wins less those that it gives; to make a tuzdyk counts for 30 more."""
+        """Rate a move by the stones that it wins less those that it gives; to make a tuzdyk counts for 30 more."""
         move = _move(state.houses, state.tuzdyks, jnp.asarray(action, jnp.uint8))
         won, given = move.won.astype(jnp.int32), move.given.astype(jnp.int32)
         return jnp.clip(16 + won - given + jnp.where(move.makes, 30, 0), 0, 255)
 
     def hash(self, state: TogyzkumalakState) -> Array:
-        """All but the moves so far, which count only where the last ones are near."""
+        """Mix all fields into a key, but the number of moves only where the last 64 are near."""
         plies_left = self.max_plies - state.ply.astype(jnp.int32)
         near_the_end = jnp.where(plies_left <= 64, plies_left + 1, 0).astype(jnp.uint8)
         bytes_ = (state.houses.reshape(-1), state.kazans, state.tuzdyks, jnp.stack([state.side, near_the_end]))
-        return hash_words(*sowing.pack_bytes(*bytes_))
+        return hash_words(*pack_bytes(*bytes_))
 
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _rows(self, state: TogyzkumalakState) -> tuple[list[list[int]], list[int], list[tuple[int, int]]]:
-        """Each side's houses, the two kazans, the first side's before the second's; and the houses that are tuzdyks."""
+        """List each side's houses and the two kazans, the first side's first; and the houses that are tuzdyks."""
         order = -1 if int(state.side) else 1
         houses, kazans, tuzdyks = (np.asarray(pair)[::order].tolist() for pair in state[:3])
         return houses, kazans, [(1 - owner, house) for owner, house in enumerate(tuzdyks) if house < 9]
 
     def show(self, state: TogyzkumalakState, seat: int = 0) -> str:
         houses, kazans, tuzdyks = self._rows(state)
-        return sowing.draw(houses, kazans, seat, tuzdyks)
+        return sowing.draw_houses(houses, kazans, seat, tuzdyks)
 
     def view(self, state: TogyzkumalakState, seat: int = 0) -> SowingView:
-        return sowing.view(*self._rows(state))
+        return sowing.view_houses(*self._rows(state))
 
     def action_name(self, state: TogyzkumalakState, action: int) -> str:
-        """As on a score sheet: the house, the one where the last stone falls, x where it makes a tuzdyk: 72, 13x."""
+        """Name a move as score sheets do: its house, that of the last stone, x where it makes a tuzdyk: 72, 13x."""
         move = jax.jit(_move)(state.houses, state.tuzdyks, np.uint8(action))
         return f"{action + 1}{int(move.last) % 9 + 1}{'x' if bool(move.makes) else ''}"
 
     def parse_action(self, state: TogyzkumalakState, text: str) -> int:
-        """Also the house's number alone."""
+        """Read a move as `action_name` writes it, or its house's number alone."""
         if text.strip() in {str(action + 1) for action in self.legal_actions(state)}:
             return int(text) - 1
         return super().parse_action(state, text)
@@ -214,14 +214,15 @@ class Togyzkumalak(Game):
         left, how = sum(houses[other]), ""
         if max(held) < _MAJORITY and left and not any(houses[mover]):
             held[other] += left
-            how = f"atsyrau: {sowing.SIDES[mover]} has no stones to move, {sowing.SIDES[other]} takes the {left} left; "
+            stuck, taker = sowing.SIDE_NAMES[mover], sowing.SIDE_NAMES[other]
+            how = f"atsyrau: {stuck} has no stones to move, {taker} takes the {left} left; "
         if max(held) >= _MAJORITY:
-            return f"{how}{sowing.SIDES[held.index(max(held))]} has {max(held)} of {_STONES} stones"
+            return f"{how}{sowing.SIDE_NAMES[held.index(max(held))]} has {max(held)} of {_STONES} stones"
         return f"{how}draw: 81 stones each" if sum(held) == _STONES else f"draw: {self.max_plies} moves"
 
 
 class _Move(NamedTuple):
-    """What a move does."""
+    """A move's effect on the board."""
 
     ring: Array  # uint8 [18] the houses after it, the mover's first
     won: Array  # uint8 [] stones for the mover's kazan
@@ -231,7 +232,7 @@ class _Move(NamedTuple):
 
 
 def _move(houses: Array, tuzdyks: Array, house: Array) -> _Move:
-    """The mover's move from `house`; houses [2, 9] and tuzdyks [2] are the mover's and then the other side's."""
+    """Move from `house`; houses [2, 9] and tuzdyks [2] are the mover's and then the other side's."""
     own_tuzdyk, other_tuzdyk = tuzdyks
     ring, lifted = houses.reshape(-1), house == _PLACES
     stones = _add_up(lifted, ring)
@@ -256,14 +257,14 @@ def _move(houses: Array, tuzdyks: Array, house: Array) -> _Move:
 
 
 def _moves(houses: Array, tuzdyks: Array) -> _Move:
-    """The mover's move from each of its nine houses; meaningless from an empty one."""
+    """Move from each of the mover's nine houses; meaningless from an empty one."""
     return jax.vmap(_move, (None, None, 0))(houses, tuzdyks, jnp.arange(9, dtype=jnp.uint8))
 
 
 def _prospects(
     own: list[Array], other: list[Array], kazan: Array, own_tuzdyk: Array, other_tuzdyk: Array
 ) -> list[Array]:
-    """What `features` compares, of the side with the houses `own`; uint32 [] each.
+    """Count, uint32 [] each, what `features` compares, of the side with the houses `own`.
 
     Captures are those of moves of up to a lap, which leave one stone more in the last house.
     """
@@ -279,7 +280,7 @@ def _prospects(
     return [
         kazan,
         jnp.where(own_tuzdyk < 9, own_tuzdyk + np.uint32(1), none),
-        sowing.count([stones > 0 for stones in own]),
+        sowing.count_true([stones > 0 for stones in own]),
         functools.reduce(jnp.add, own),
         functools.reduce(jnp.maximum, taken),
         (functools.reduce(jnp.logical_or, makes) & (own_tuzdyk == 9)).astype(jnp.uint32),
@@ -287,7 +288,7 @@ def _prospects(
 
 
 def _add_up(where: Array, counts: Array) -> Array:
-    """uint8 []: the counts where `where` holds."""
+    """Add up the counts where `where` holds, uint8 []."""
     return jnp.sum(jnp.where(where, counts, _NONE), dtype=jnp.uint8)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of positions as JSON-able data: what `Game.view` gives to the terminal and the browser, by kind."""
+"""The types of what `Game.view` returns, by kind: JSON-able data from which the terminal and the browser draw."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 
 class AnyView(TypedDict, total=False):
-    """Say what a view of any kind may add."""
+    """Keys that a view of any kind may have."""
 
     sides: list[str]  # the names of the two, such as ["White", "Black"], which are then drawn in these colours
     turn: bool  # players sit opposite each other, so the second side sees the board turned; the view never is
@@ -15,14 +15,14 @@ class AnyView(TypedDict, total=False):
 
 
 class PieceView(TypedDict):
-    """Say how a piece is drawn, and which side owns it."""
+    """How a piece is drawn, and which side owns it."""
 
     glyph: str
     side: int
 
 
 class GridOptions(AnyView, total=False):
-    """Say what a grid may add. Rows are numbered and columns have letters where it says nothing else."""
+    """Keys that a grid may have. Rows are numbered and columns have letters unless they say otherwise."""
 
     pieces: dict[str, PieceView]  # by the texts in the cells
     checkered: bool  # squares alternate, the bottom left one dark
@@ -69,7 +69,7 @@ class PointsView(AnyView):
 
 
 class CardsView(AnyView):
-    """Hands round a table, N, E, S and W clockwise, and only what the seat may know of them.
+    """Hands round a table, N, E, S and W clockwise, with only what the seat may know of them.
 
     A card is a text such as "SA" or "H7". A place is [suit, rank], from 0, the suits in the order S, H, D, C and the
     deuce first.
@@ -107,4 +107,4 @@ class TextView(AnyView):
 
 
 View = GridView | SowingView | PointsView | CardsView | PokerView | TextView
-"""A picture of a position; `kind` says how to read the rest."""
+"""A position as data to be drawn; `kind` says which of these types it is."""

@@ -35,7 +35,7 @@ __all__ = [
     "make_value_evaluator",
 ]
 
-NETS = Registry("net", "beamzero.nets", "beamzero.nets.architectures", "beamzero.nets:check_net")
+NETS = Registry("net", "beamzero.nets", "beamzero.nets.architectures:BUILT_IN_NETS", "beamzero.nets:check_net")
 """The nets that a text can name: those of this package, of installed packages, and those that Python has registered."""
 
 Weights = dict[str, Any]

@@ -303,5 +303,5 @@ def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:
     return shape[0], shape[1], shape[2]
 
 
-BUILT_IN = {net.name: f"beamzero.nets.architectures:{net.__name__}" for net in (Conv, Dense, MLP, ResNet)}
+BUILT_IN_NETS = {net.name: f"beamzero.nets.architectures:{net.__name__}" for net in (Conv, Dense, MLP, ResNet)}
 """By name: where each is defined, for the registry of nets."""

@@ -15,7 +15,7 @@ from jax import Array
 from beamzero.core.cores import side_by_side, to_host
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.bridge.game import HELD, NONE, Bridge, BridgeState
+from beamzero.games.bridge.game import HELD, NO_CARD, Bridge, BridgeState
 from beamzero.games.bridge.open_cards import OpenBridge
 from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import zero_evaluator
@@ -63,7 +63,7 @@ def _solve(dds: Any, trump: int, states: BridgeState) -> np.ndarray:
     deals["trump"], deals["first"] = trump, states.leader
     order = (states.leader[:, None] + np.arange(3)) % 4
     played = np.take_along_axis(np.asarray(states.trick), np.asarray(order, np.int64), axis=1).astype(np.int32)
-    there = played != NONE
+    there = played != NO_CARD
     deals["currentTrickSuit"] = np.where(there, played // 13, 0)
     deals["currentTrickRank"] = np.where(there, played % 13 + 2, 0)
     held = (np.asarray(states.holder)[:, None] == np.arange(4)[:, None]) & np.asarray(states.ply == HELD)[:, None]

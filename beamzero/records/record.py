@@ -14,7 +14,7 @@ import numpy as np
 from beamzero.arena.battle import Battle
 from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, Game, State, make_stored_game
-from beamzero.games.chance import NOTHING, must_be_decided, parse_outcome
+from beamzero.games.chance import NO_OUTCOME, parse_outcome, require_decision
 from beamzero.players.analysis import step
 
 PASS = "pass"
@@ -73,15 +73,15 @@ def record_of(
 ) -> GameRecord:
     """The record of the legal `actions`, played from the first position of the game or from `start`.
 
-    `outcomes` are what chance decided after each of them, NOTHING where it had no say.
+    `outcomes` are what chance decided after each of them, NO_OUTCOME where it had no say.
     """
     state, names = first_state(game, start), []
     for number, action in enumerate(actions):
-        outcome = NOTHING if outcomes is None else outcomes[number]
+        outcome = NO_OUTCOME if outcomes is None else outcomes[number]
         after = step(game, state, action)
-        thrown = "" if outcome == NOTHING else game.outcome_name(after, outcome)
+        thrown = "" if outcome == NO_OUTCOME else game.outcome_name(after, outcome)
         names.append(move_text(game.action_name(state, action), thrown))
-        state = after if outcome == NOTHING else resolve(game, after, outcome)
+        state = after if outcome == NO_OUTCOME else resolve(game, after, outcome)
     result = float(game.score(state)) if bool(game.over(state)) else None
     return GameRecord(game.spec, tuple(names), players, result, start, random_plies, today())
 
@@ -189,7 +189,7 @@ class Followed:
 
 
 def first_state(game: Game, start: str | None = None) -> State:
-    return game.init(jax.random.key(0)) if start is None else must_be_decided(game, game.read_position(start))
+    return game.init(jax.random.key(0)) if start is None else require_decision(game, game.read_position(start))
 
 
 def follow(record: GameRecord, called: str = "", game: Game | None = None, named: Game | None = None) -> Followed:

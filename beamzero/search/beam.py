@@ -39,7 +39,7 @@ from jax import Array, lax
 from beamzero.core.errors import BadInput
 from beamzero.core.packing import apply_packed
 from beamzero.games import Game, State
-from beamzero.games.chance import chance_is_next, follow
+from beamzero.games.chance import chance_is_next, step_or_resolve
 from beamzero.games.game import keep_if
 from beamzero.search.children import best_child, listed_moves, listed_outcomes, slots_of, value_children
 from beamzero.search.evaluator import (
@@ -151,7 +151,7 @@ class BeamSearch(Search):
         node, depth = _next_node(game, tree)
         width = slots_of(game)
         moves, count, listed, odds = _choices(game, node, tree.open)
-        children = value_children(game, evaluator, node, moves, listed, functools.partial(follow, game))
+        children = value_children(game, evaluator, node, moves, listed, functools.partial(step_or_resolve, game))
         ask_value = listed & ~children.over
         opens = depth < (self.depth - 1 if self.strict else self.depth)
         sign, knows_scores = side_sign(game, node), depth == 0
@@ -238,7 +238,7 @@ def _next_node(game: Game, tree: Tree) -> tuple[State, Array]:
     slot = jnp.maximum(tree.next_slot, 0)
     parent = slot // slots_of(game)
     parents = jax.tree.map(lambda x: x[rows, parent], tree.states)
-    children = jax.vmap(functools.partial(follow, game))(parents, tree.action[rows, slot])
+    children = jax.vmap(functools.partial(step_or_resolve, game))(parents, tree.action[rows, slot])
     is_root = tree.next_slot < 0
     node = jax.vmap(keep_if)(is_root, parents, children)
     ply = 1 if tree.dice is None else (tree.sign[rows, parent] != 0).astype(jnp.int32)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.games import Game, State
-from beamzero.games.chance import settle_all
+from beamzero.games.chance import draw_chance
 from beamzero.search.children import listed_moves, value_children
 from beamzero.search.evaluator import (
     Evaluator,
@@ -188,4 +188,4 @@ def _random_ply(game: Game, states: State, key: Array) -> tuple[State, Array, Ar
     running = ~jax.vmap(game.over)(states)
     count = jnp.where(running, jax.vmap(game.moves)(states)[1], 0)
     after = jax.vmap(game.step)(states, random_moves(game, states, key))
-    return settle_all(game, after, jax.random.fold_in(key, 1)), jnp.sum(count), jnp.sum(running)
+    return draw_chance(game, after, jax.random.fold_in(key, 1)), jnp.sum(count), jnp.sum(running)

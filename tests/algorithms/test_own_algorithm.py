@@ -17,7 +17,8 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.core.errors import BadInput
-from beamzero.core.registry import ALGORITHMS, load_file, missing_members
+from beamzero.core.registry import ALGORITHMS, missing_members
+from beamzero.core.user_code import load_file
 from beamzero.games import make_game
 from beamzero.nets import NETS
 from beamzero.players import make_player

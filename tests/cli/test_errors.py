@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_group
 
 from beamzero.cli import app, main
-from beamzero.core.registry import load_file
+from beamzero.core.user_code import load_file
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from tests.training.toy import GAME, NET, ROOT, tree_hash

@@ -13,7 +13,8 @@ import pytest
 from beamzero.algorithms.td.iterate import TD
 from beamzero.algorithms.td.settings import TdSettings
 from beamzero.core.errors import BadInput
-from beamzero.core.registry import ALGORITHMS, Registry, load_file
+from beamzero.core.registry import ALGORITHMS, Registry
+from beamzero.core.user_code import load_file
 from beamzero.nets import NETS, NetSettings, make_net
 from beamzero.nets.architectures import MLP
 from beamzero.training.settings import RunSettings
@@ -28,7 +29,7 @@ def check(thing: object, name: str) -> None:
 
 @pytest.fixture
 def registry() -> Registry:
-    return Registry("number", "beamzero.numbers", "tests.core.test_registry", "tests.core.test_registry:check")
+    return Registry("number", "beamzero.numbers", "tests.core.test_registry:BUILT_IN", "tests.core.test_registry:check")
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from scipy.stats import chisquare
 
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.games.bridge.game import HELD, NOBODY, Bridge, BridgeState
-from beamzero.games.bridge.text import CARDS, RANKS, SUITS, read_contract, result_text, write_hand
+from beamzero.games.bridge.game import HELD, NO_SEAT, Bridge, BridgeState
+from beamzero.games.bridge.text import CARDS, RANKS, SUITS, read_contract, write_hand, write_result
 from tests.games.play import ask, at, play, sample_states, step
 
 DEAL = "N:AQ4.KT2.AJ85.Q93 JT93.Q964.T3.K76 K52.A53.KQ92.A42 876.J87.764.JT85"
@@ -39,7 +39,7 @@ def names(game: Bridge, state: BridgeState) -> str:
 
 def test_the_defender_to_the_left_leads_and_the_hands_follow_clockwise():
     turns = [
-        tuple(int(ask(GAME, question, state)) for question in ("turn", "player", "seat"))
+        tuple(int(ask(GAME, question, state)) for question in ("next_hand", "player", "seat"))
         for state in (position(GAME, cards) for cards in ("", "S8", "S8 S4", "S8 S4 ST", "S8 S4 ST SK"))
     ]
     assert turns == [(1, 1, 1), (2, 0, 0), (3, 1, 3), (0, 0, 0), (0, 0, 0)], "the declarer decides for dummy, and won"
@@ -49,7 +49,7 @@ def test_suit_must_be_followed_and_the_highest_of_it_wins():
     assert names(GAME, position(GAME, "D7")) == "D5 D8 DJ DA"
     assert names(GAME, position(GAME, "D7 DA")) == "D3 DT"
     state = position(GAME, "D7 DA D3 D2")
-    assert int(ask(GAME, "turn", state)) == 2 and state.won.tolist() == [1, 0], "dummy's ace"
+    assert int(ask(GAME, "next_hand", state)) == 2 and state.won.tolist() == [1, 0], "dummy's ace"
     state = position(GAME, "D7 D5 DT DQ D9 D6 DJ D3 DA S9 DK D4")
     assert state.voids.tolist() == [[False] * 4] * 3 + [[False, False, True, False]], "East had no third diamond"
     assert state.won.tolist() == [3, 0]
@@ -59,16 +59,18 @@ def test_who_cannot_follow_may_play_anything_and_a_trump_beats_the_suit():
     before = "D7 D5 DT DQ D9 D6 DJ D3 DA"
     assert names(SPADES, position(SPADES, before)) == "S3 S9 ST SJ H4 H6 H9 HQ C6 C7 CK"
     ruffed = position(SPADES, f"{before} S3 DK D4")
-    assert ruffed.won.tolist() == [2, 1] and int(ask(SPADES, "turn", ruffed)) == 3, "the three of trumps beats the ace"
+    assert ruffed.won.tolist() == [2, 1] and int(ask(SPADES, "next_hand", ruffed)) == 3, (
+        "the three of trumps beats the ace"
+    )
     thrown = position(SPADES, f"{before} CK DK D4")
-    assert thrown.won.tolist() == [3, 0] and int(ask(SPADES, "turn", thrown)) == 2
+    assert thrown.won.tolist() == [3, 0] and int(ask(SPADES, "next_hand", thrown)) == 2
 
 
 def test_a_lone_trump_wins_over_a_higher_card_thrown_off():
     game = Bridge("1H", "N")
     ending = "N:A... .2.. .A.. ..A. 1H N won=7-5 lead=N"
     states = [game.read_position(f"{ending} {cards}") for cards in ("SA H2 HA", "SA H2 HA DA")]
-    assert [int(ask(game, "turn", states[0])), states[1].won.tolist()] == [3, [8, 5]], (
+    assert [int(ask(game, "next_hand", states[0])), states[1].won.tolist()] == [3, [8, 5]], (
         "South's ace of trumps over East's two"
     )
 
@@ -86,8 +88,8 @@ def test_the_score_counts_tricks_and_the_reason_the_contract():
         state = game.read_position(ending.format(contract, won))
         assert bool(game.over(state)) and float(game.score(state)) == pytest.approx(score)
         assert game.outcome_reason(state) == reason
-    assert result_text(read_contract("7NT"), 0) == "7NT down thirteen"
-    assert result_text(read_contract("1C"), 13) == "1C made with six overtricks"
+    assert write_result(read_contract("7NT"), 0) == "7NT down thirteen"
+    assert write_result(read_contract("1C"), 13) == "1C made with six overtricks"
 
 
 class Referee:
@@ -126,7 +128,7 @@ def test_random_games_agree_with_a_slow_referee(contract):
         assert [len(hand) for hand in hands] == [13] * 4
         referee = Referee(hands, "" if contract == "3NT" else contract[1])
         for _ in range(52):
-            assert ask(game, "turn", state) == referee.turn and ask(game, "player", state) == referee.turn % 2
+            assert ask(game, "next_hand", state) == referee.turn and ask(game, "player", state) == referee.turn % 2
             legal = {CARDS[card] for card in game.legal_actions(state)}
             assert legal == referee.legal()
             card = draw.choice(sorted(legal))
@@ -275,7 +277,8 @@ def test_an_ending_reads_back_from_its_text():
     game = Bridge("4S")
     text = "N:K7..T. .AJ5.. 6.8.A. AQ..K. 4S S won=7-3 lead=S H8 SA DT H5 SQ"
     state = jax.device_get(game.read_position(text))
-    assert state.won.tolist() == [7, 4] and int(ask(game, "turn", state)) == 2 and (state.holder == NOBODY).sum() == 40
+    assert state.won.tolist() == [7, 4] and int(ask(game, "next_hand", state)) == 2
+    assert (state.holder == NO_SEAT).sum() == 40
     assert game.write_position(state) == text
 
 

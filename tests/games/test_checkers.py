@@ -216,11 +216,13 @@ def test_both_sides_play_the_same_game():
     """Turn the board and change the colours: the mover sees the same and may do the same."""
     states, jumps_in_a_row = sample_states(GAME, 60, 1), 0
     for row in range(60):
-        position = board.Position(*(int(field) for field in at(states, row)[:6]))
-        black, white, kings, jumper = (board.word(33 - n for n in board.numbers(word)) for word in position[:4])
-        turned = board.Position(white, black, kings, jumper, 1 - position.side, position.quiet)
+        position = board.CheckersFen(*(int(field) for field in at(states, row)[:6]))
+        black, white, kings, jumper = (
+            board.pack_squares(33 - n for n in board.list_squares(word)) for word in position[:4]
+        )
+        turned = board.CheckersFen(white, black, kings, jumper, 1 - position.side, position.quiet)
         jumps_in_a_row += jumper != 0
-        image = GAME.read_position(board.write_fen(turned))
+        image = GAME.read_position(board.write_checkers_fen(turned))
         for question in ("observe", "legal"):
             assert (ask(GAME, question, at(states, row)) == ask(GAME, question, image)).all()
     assert jumps_in_a_row
@@ -251,7 +253,7 @@ def counted(pieces: dict[int, str], side: int) -> list[int]:
 
 def attacked(pieces: dict[int, str], side: int) -> set[int]:
     """The other side's pieces that a jump can take, found on a board of rows and columns."""
-    place = {n: tuple(int(x[0]) for x in np.nonzero(n == board.NUMBERS)) for n in range(1, 33)}
+    place = {n: tuple(int(x[0]) for x in np.nonzero(n == board.SQUARE_NUMBERS)) for n in range(1, 33)}
     there = {square: n for n, square in place.items()}
     own, forward = ("bB", 1) if side == BLACK else ("wW", -1)
     found = set()

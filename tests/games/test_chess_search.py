@@ -17,7 +17,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.chess import notation
 from beamzero.games.chess.moves import DIAGONALS, DIRECTIONS, JUMPS, STRAIGHTS
-from beamzero.games.chess.order import CAPTURE, QUIET, THREAT
+from beamzero.games.chess.order import CAPTURE_ORDER, QUIET_ORDER, THREAT_ORDER
 from beamzero.games.chess.state import KEYS, Ending
 from tests.games.play import ask_all, at, play, stack
 from tests.games.test_chess import ENDGAMES, HARD, python_chess_ending, to_action
@@ -355,18 +355,20 @@ def test_captures_come_before_threats_and_threats_before_moves_forward_and_those
                 forward = chess.square_rank(move.to_square) - chess.square_rank(move.from_square)
                 forward = forward if board.turn else -forward
                 if board.is_capture(move) or move.promotion == chess.QUEEN:
-                    assert CAPTURE <= found <= 255, where
+                    assert CAPTURE_ORDER <= found <= 255, where
                     tiers[0] += 1
                 elif move.promotion:
                     assert found == 0, where
                 elif attacks_something(board, defended, move):
-                    assert found == THREAT + 2 * forward, where
+                    assert found == THREAT_ORDER + 2 * forward, where
                     tiers[1] += 1
                 else:
-                    assert found == QUIET + 2 * forward, where
+                    assert found == QUIET_ORDER + 2 * forward, where
                     tiers[2 if forward > 0 else 3] += 1
     assert min(tiers) > 500
-    assert CAPTURE > THREAT + 2 * 7 and THREAT - 2 * 7 > QUIET + 2 * 7 and QUIET - 2 * 7 > 0
+    assert (
+        CAPTURE_ORDER > THREAT_ORDER + 2 * 7 and THREAT_ORDER - 2 * 7 > QUIET_ORDER + 2 * 7 and QUIET_ORDER - 2 * 7 > 0
+    )
 
 
 def test_the_most_valuable_victim_is_taken_first_and_by_the_least_valuable_piece():

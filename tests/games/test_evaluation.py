@@ -211,9 +211,9 @@ def exchange(game: Game, state: State) -> State:
         discs, side = game.write_position(state).split()
         return game.read_position(f"{discs.translate(str.maketrans('XO', 'OX'))} {side}")
     if game.name == "checkers":
-        black, white, kings = (board.word(33 - n for n in board.numbers(int(word))) for word in state[:3])
-        turned = board.Position(white, black, kings, 0, int(state.side), int(state.quiet))
-        return game.read_position(board.write_fen(turned))
+        black, white, kings = (board.pack_squares(33 - n for n in board.list_squares(int(word))) for word in state[:3])
+        turned = board.CheckersFen(white, black, kings, 0, int(state.side), int(state.quiet))
+        return game.read_position(board.write_checkers_fen(turned))
     return state._replace(stones=state.stones[::-1])
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import dataclasses
+import subprocess
+import sys
 import textwrap
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import ClassVar
 
 import jax
 import numpy as np
 import pytest
 
 from beamzero.core.errors import BadInput
-from beamzero.games import GAMES, make_game
+from beamzero.games import GAMES, Game, make_game, make_stored_game
 from beamzero.games.connect_four.game import ConnectFour
 from beamzero.games.tic_tac_toe import TicTacToe
 
@@ -280,11 +283,10 @@ def offer(monkeypatch):
                 raise thing
             return thing
 
-        points = [SimpleNamespace(name=name, load=lambda thing=thing: load(thing)) for name, thing in games.items()]
-        monkeypatch.setattr(
-            importlib.metadata, "entry_points", lambda group: points if group == "beamzero.games" else []
-        )
+        points = {name: SimpleNamespace(load=lambda thing=thing: load(thing)) for name, thing in games.items()}
+        monkeypatch.setitem(GAMES.__dict__, "_offered", points)
 
+    monkeypatch.setattr(GAMES, "_registered", {})
     return install
 
 
@@ -298,10 +300,91 @@ def test_an_entry_point_offers_a_game(offer):
     assert game.spec == "sevens:rows=7"
     assert make_game(game.spec) == game
     assert "sevens" in error("sevns")
+    assert list(GAMES) == [*GAMES.built_in, "sevens"]
     assert make_game("connect_four") == ConnectFour()
+
+
+def test_a_name_that_only_a_package_can_have_is_read_too(offer):
+    offer(**{"four-in-a-row": ConnectFour})
+    assert make_game("four-in-a-row:rows=7") == ConnectFour(rows=7)
 
 
 def test_an_entry_point_that_is_no_game_is_told_in_one_line(offer):
     offer(number=3, broken=ImportError("no module\nnamed x"))
-    assert "number" in error("number")
-    assert "no module named x" in error("broken")
+    assert error("number") == "'number' cannot be played: it is no Game"
+    assert "'broken' cannot be loaded: ImportError: no module named x" in error("broken")
+    assert make_game("kalah").name == "kalah", "which needs none of them"
+
+
+# --- Python's ------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Wide(ConnectFour):
+    columns: int = 9
+    name: ClassVar[str] = "wide"
+
+
+def test_a_class_that_python_registers_goes_by_its_name(offer):
+    offer()
+    GAMES.register("wide", Wide)
+    game = make_game("wide:rows=7")
+    assert game == Wide(rows=7) and game.spec == "wide:rows=7"
+    assert make_game(game.spec) == make_stored_game(game.spec) == game
+    assert list(GAMES) == [*GAMES.built_in, "wide"] and "did you mean wide?" in error("wid")
+
+
+def test_a_class_without_a_name_gets_the_one_it_is_registered_by(offer):
+    offer()
+    exec(NIM.replace('name: ClassVar[str] = "nim"', ""), scope := {"__name__": __name__})
+    nim = scope["Nim"]
+    GAMES.register("matches", nim)
+    assert make_game("matches:heap=5").spec == "matches:heap=5" and GAMES["matches"] is nim
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "line"),
+    [
+        ("kalah", Wide, "'kalah' cannot be the name of your game: it is one of this package's"),
+        ("a game", Wide, "'a game' cannot be the name of your game: write letters, digits and _"),
+        ("five", 5, "'five' cannot be played: it is no Game"),
+        ("plain", type("Plain", (Game,), {}), "'plain' cannot be played: action_name, init, "),
+    ],
+)
+def test_what_cannot_be_registered_is_refused(offer, name, kind, line):
+    offer()
+    with pytest.raises(BadInput) as caught:
+        GAMES.register(name, kind)
+    assert str(caught.value).startswith(line) and list(GAMES) == list(GAMES.built_in)
+
+
+def test_a_game_is_its_own_name():
+    game = ConnectFour(rows=7)
+    assert make_game(game) is game
+    assert error(game, rows=8) == "'connect_four:rows=7' has its parameters: give rows with a name or a class"
+
+
+def test_a_class_is_made_with_its_parameters():
+    assert make_game(Wide) == Wide() and make_game(Wide, rows="7") == Wide(rows=7)
+    assert make_game(ConnectFour, columns=8) == ConnectFour(columns=8)
+    assert "hight" in error(Wide, hight=4) and "2 to 16" in error(Wide, rows=1)
+    assert error(int) == "'int' cannot be played: it is no Game"
+    assert error(5) == "'5' cannot be played: it is no Game"
+
+
+def test_a_class_of_a_notebook_has_no_file(monkeypatch):
+    notebook = ModuleType("a_notebook")
+    monkeypatch.setitem(sys.modules, "a_notebook", notebook)
+    exec(NIM.replace('name: ClassVar[str] = "nim"', ""), vars(notebook))
+    assert make_game(notebook.Nim, heap=5).spec == "Nim:heap=5"
+    exec(NIM + "\n    def __post_init__(self):\n        raise ValueError('too\\nbad')\n", vars(notebook))
+    assert error(notebook.Nim) == "'Nim' cannot be played: ValueError: too bad"
+
+
+def test_a_game_is_imported_when_it_is_asked_for():
+    code = (
+        "import sys; from beamzero.games import GAMES, make_game; list(GAMES); make_game('kalah');"
+        "print([name for name in sys.modules if name in ('beamzero.games.kalah', 'beamzero.games.chess')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['beamzero.games.kalah']\n"

@@ -23,7 +23,7 @@ from jax import Array, lax
 from beamzero.core.devices import everywhere, on_each, stacked, unstacked
 from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import Game, State
-from beamzero.games.chance import settle_all
+from beamzero.games.chance import draw_chance
 from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
@@ -259,7 +259,7 @@ def _draw_lengths(most: int, states: State, key: Array) -> tuple[Array, Array]:
 
 def _go_on(game: Game, states: State, moved: State, where: Array, key: Array) -> State:
     """Take the states [B] after the moves, dice rolled, `where` [B] holds and no game has ended; else `states`."""
-    moved = settle_all(game, moved, jax.random.fold_in(key, 1))
+    moved = draw_chance(game, moved, jax.random.fold_in(key, 1))
     return jax.vmap(keep_if)(where & ~jax.vmap(game.over)(moved), moved, states)
 
 
@@ -288,7 +288,7 @@ class _Turn:
             return jnp.where(greedy, best, drawn)
 
         found = self.search.teach(game, evaluator, now, search_key, pick)
-        after = settle_all(game, found.after, jax.random.fold_in(draw_key, 1))
+        after = draw_chance(game, found.after, jax.random.fold_in(draw_key, 1))
         ended = running & (jax.vmap(game.over)(after) | (own_turn + 1 >= settings.max_turns))
         result = self._result(after)
         games = games._replace(

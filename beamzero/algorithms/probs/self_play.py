@@ -18,7 +18,7 @@ from jax import Array, lax
 
 from beamzero.core.packing import apply_packed
 from beamzero.games import Game, State
-from beamzero.games.chance import chance_is_next, settle_all
+from beamzero.games.chance import chance_is_next, draw_chance
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, side_sign
 
@@ -68,7 +68,7 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
     start_key, play_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, settings.games))
     chance_key = jax.random.fold_in(play_key, settings.max_turns)
-    states = settle_all(game, states, jax.random.fold_in(chance_key, settings.max_turns))
+    states = draw_chance(game, states, jax.random.fold_in(chance_key, settings.max_turns))
     nothing = _Seen(
         jax.tree.map(lambda x: jnp.zeros((settings.max_turns, *x.shape), x.dtype), states),
         jnp.zeros((settings.max_turns, settings.games), jnp.bool_),
@@ -85,7 +85,7 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
         moved = jax.vmap(game.step)(states, action)
         if rolls is not None:
             rolls = rolls.add(turn, moved, running & jax.vmap(functools.partial(chance_is_next, game))(moved))
-        after = settle_all(game, moved, jax.random.fold_in(chance_key, turn))
+        after = draw_chance(game, moved, jax.random.fold_in(chance_key, turn))
         return turn + 1, after, seen.add(turn, states, running), rolls
 
     start = jnp.int32(0), states, nothing, nothing if game.num_chance else None

@@ -26,7 +26,7 @@ from beamzero.core.errors import RunStopped
 from beamzero.core.packing import pack, take_rows
 from beamzero.core.progress import OnPhase
 from beamzero.games import Game, State
-from beamzero.games.chance import settle_all
+from beamzero.games.chance import draw_chance
 from beamzero.nets import Net, Weights, compute_dtype, make_net, make_value_evaluator
 from beamzero.players import Player, SearchPlayer
 from beamzero.players.agent_kind import AgentKind
@@ -192,7 +192,7 @@ def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluato
         after = jax.vmap(game.step)(states, at(moves, slot))
         now = Played(after, at(value, best), at(value, slot), tried, running)
         seen = jax.tree.map(lambda all_of_it, one: all_of_it.at[turn].set(one), seen, now)
-        return turn + 1, settle_all(game, after, dice_key), seen, ran + children.ran
+        return turn + 1, draw_chance(game, after, dice_key), seen, ran + children.ran
 
     nothing = Played(history, numbers, numbers, marks, marks)
     return lax.while_loop(go_on, move, (jnp.int32(0), states, nothing, jnp.int32(0)))[2:]

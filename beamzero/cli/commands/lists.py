@@ -32,7 +32,8 @@ def register(app: typer.Typer) -> None:
 def games(json: AsJson = False) -> None:
     """List the games that can be played, with their parameters."""
     rows: list[dict[str, Any]] = []
-    for name, kind in GAMES.items():
+    for name in GAMES.built_in:
+        kind = GAMES[name]
         game = kind()
         defaults = {field: getattr(game, field) for field in field_types(kind)}
         about = (kind.__doc__ or "").strip().splitlines()[0]

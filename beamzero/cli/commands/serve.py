@@ -141,7 +141,7 @@ def _patient(handle_exit: Callable[[int, FrameType | None], None]) -> Callable[[
 
 
 def _games(wanted: list[str] | None) -> list[str]:
-    names = list(dict.fromkeys(wanted)) if wanted else list(GAMES)
+    names = list(dict.fromkeys(wanted)) if wanted else list(GAMES.built_in)
     for name in names:
         make_game(name)
     return names

@@ -13,13 +13,12 @@ from jax import Array
 from beamzero.core.errors import BadInput
 from beamzero.games.backgammon import text as backgammon_text
 from beamzero.games.game import CHANCE, Game, keep_if
-from beamzero.games.hashing import hash_words
+from beamzero.games.hashing import hash_words, pack_bytes
 from beamzero.games.places import Place
-from beamzero.games.sowing import pack_bytes
 from beamzero.games.views import PointsView
 
 OFF, BAR, CHECKERS = 0, 25, 15
-"""Places in a side's row of checkers, and how many each side has."""
+"""The places of checkers that are borne off and on the bar in a side's row, and how many checkers each side has."""
 
 ROLLS = tuple((high, low) for high in range(1, 7) for low in range(1, high + 1))
 """The 21 outcomes of two dice, the larger first."""
@@ -73,7 +72,7 @@ class Backgammon(Game):
 
     @property
     def stake(self) -> int:
-        """Points of a backgammon, the most that can be won."""
+        """The points of a backgammon, the most that can be won."""
         return 3
 
     @property
@@ -82,7 +81,7 @@ class Backgammon(Game):
 
     @property
     def max_moves(self) -> int:
-        """Fifteen checkers can stand in as many places, and either die may move each."""
+        """A bound on legal moves: fifteen checkers can stand in as many places, and either die may move each."""
         return 2 * CHECKERS
 
     @property
@@ -162,17 +161,17 @@ class Backgammon(Game):
         return (state.own[OFF] == CHECKERS) | (state.ply >= self.max_plies)
 
     def points(self, state: BackgammonState) -> Array:
-        """int32 []: what the winner of a finished game gets; 0 where it was cut."""
+        """Count the points of the winner of a finished game, int32 []; 0 where it was cut."""
         inside = jnp.any(state.other[19:] > 0)  # the winner's home, and the bar
-        worth = jnp.where(state.other[OFF] > 0, 1, jnp.where(inside, 3, 2))
-        return jnp.where(state.own[OFF] == CHECKERS, worth, 0).astype(jnp.int32)
+        points = jnp.where(state.other[OFF] > 0, 1, jnp.where(inside, 3, 2))
+        return jnp.where(state.own[OFF] == CHECKERS, points, 0).astype(jnp.int32)
 
     def score(self, state: BackgammonState) -> Array:
         sign = jnp.where(state.side == 0, 1.0, -1.0)
         return (sign * self.points(state).astype(jnp.float32) / np.float32(self.stake)).astype(jnp.float32)
 
     def observe(self, state: BackgammonState) -> Array:
-        """float32 [211], after TD-Gammon: for each side 24 points of four numbers, the bar, those borne off; the dice.
+        """Show a net float32 [211], after TD-Gammon: of each side 24 points of four numbers, bar and off; the dice.
 
         A point's four are whether it holds one checker or more, two, three, and half of those beyond three. Both sides'
         points are counted as the mover does. The dice are six numbers each for the larger and the smaller, of which one
@@ -198,16 +197,16 @@ class Backgammon(Game):
     point = 0.35
 
     def features(self, state: BackgammonState) -> Array:
-        """A point is ten pips, the steps that a side's checkers still have to go."""
+        """Count features; a point is ten pips, the steps that a side's checkers still have to go."""
         pairs = zip(_prospects(state.own, state.other), _prospects(state.other, state.own))
         return jnp.stack([mine - theirs for mine, theirs in pairs])
 
     def noisy(self, state: BackgammonState, action: Array) -> Array:
-        """Hits."""
+        """Tell whether an action is a hit."""
         return _hits(state, jnp.asarray(action, jnp.int32))
 
     def order(self, state: BackgammonState, action: Array) -> Array:
-        """Hits first, then what stands farthest back."""
+        """Put hits first, then the checkers that stand farthest back."""
         action = jnp.asarray(action, jnp.int32)
         return jnp.where(_hits(state, action), 200, 0) + action % _SOURCES
 
@@ -218,13 +217,13 @@ class Backgammon(Game):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def show(self, state: BackgammonState, seat: int = 0) -> str:
-        return backgammon_text.draw(state, seat, over=bool(self.over(state)))
+        return backgammon_text.draw_backgammon(state, seat, over=bool(self.over(state)))
 
     def view(self, state: BackgammonState, seat: int = 0) -> PointsView:
-        return backgammon_text.view(state)
+        return backgammon_text.view_backgammon(state)
 
     def action_name(self, state: BackgammonState, action: int) -> str:
-        """As players write it: 8/5, bar/22, 6/off, with a star where it hits; with the die where either would do."""
+        """Name a move as players do: 8/5, bar/22, 6/off, a star for a hit, and the die where either would do."""
         if action == _PASS:
             return "pass"
         die, source = int(state.low if action >= _SOURCES else state.high), action % _SOURCES + 1
@@ -246,25 +245,25 @@ class Backgammon(Game):
         return "-".join(map(str, ROLLS[outcome]))
 
     def places(self, state: BackgammonState, action: int) -> list[Place]:
-        """From and to: [0, point] as the first side counts, [1, side] for its bar, [2, side] for what it bore off."""
+        """List from and to: [0, point] as the first side counts, [1, side] for its bar, [2, side] for borne off."""
         if action == _PASS:
             return []
         side, die = int(state.side), int(state.low if action >= _SOURCES else state.high)
         source = action % _SOURCES + 1
-        return [backgammon_text.place_of(side, source), backgammon_text.place_of(side, max(OFF, source - die))]
+        return [backgammon_text.drawn_place(side, source), backgammon_text.drawn_place(side, max(OFF, source - die))]
 
     def write_position(self, state: BackgammonState) -> str:
-        return backgammon_text.write(state)
+        return backgammon_text.write_xgid(state)
 
     def read_position(self, text: str) -> BackgammonState:
-        return backgammon_text.read(text, BackgammonState)
+        return backgammon_text.read_xgid(text, BackgammonState)
 
     def outcome_reason(self, state: BackgammonState) -> str:
         points = int(self.points(state))
         if not points:
             return f"draw: not over after {int(state.ply)} moves"
         kind = ("", "", ", a gammon: two points", ", a backgammon: three points")[points]
-        return f"{backgammon_text.SIDES[int(state.side)]} has borne off all checkers{kind}"
+        return f"{backgammon_text.COLOURS[int(state.side)]} has borne off all checkers{kind}"
 
 
 # --- which checkers can move -----------------------------------------------------------------------------------------
@@ -272,19 +271,19 @@ class Backgammon(Game):
 
 
 def _places(row: Array, least: int = 1) -> Array:
-    """uint32 []: where a side has at least so many checkers, those borne off aside."""
+    """Return the places, uint32 [], where a side has at least so many checkers, those borne off aside."""
     place = np.arange(26, dtype=np.uint32)
     bits = np.where(place > 0, np.uint32(1) << place, np.uint32(0)).astype(np.uint32)
     return jnp.sum(jnp.where(row >= least, bits, _NO_BITS), dtype=jnp.uint32)
 
 
 def _open(other: Array) -> Array:
-    """uint32 []: the mover's points that the other side does not hold with two checkers or more."""
+    """Return the mover's points, uint32 [], that the other side does not hold with two checkers or more."""
     return ~_places(other[::-1], 2) & _ON_POINTS
 
 
 def _movable(places: Array, open_points: Array, die: Array) -> Array:
-    """uint32 [...]: from which of the mover's `places` a die can be played; die 0 can be from none."""
+    """Return those of the mover's `places` from which a die can be played, uint32 [...]; none for die 0."""
     sources = jnp.where(places & _ON_BAR > 0, _ON_BAR, places)
     onward = sources & open_points << die
     farthest = _LOWEST << (np.uint32(31) - jax.lax.clz(places | _LOWEST))
@@ -295,7 +294,7 @@ def _movable(places: Array, open_points: Array, die: Array) -> Array:
 
 
 def _legal_sources(state: BackgammonState) -> tuple[Array, Array]:
-    """uint32 [] twice: from where the larger die may be played, and from where the smaller."""
+    """Return the places, uint32 [] each, from where the larger die may be played, and the smaller."""
     places, several, free = _places(state.own), _places(state.own, 2), _open(state.other)
     high, low = state.high.astype(jnp.uint32), state.low.astype(jnp.uint32)
     by_high, by_low = _movable(places, free, high), _movable(places, free, low)
@@ -311,7 +310,7 @@ def _legal_sources(state: BackgammonState) -> tuple[Array, Array]:
 
 
 def _followed(places: Array, several: Array, free: Array, first: Array, then: Array) -> Array:
-    """uint32 []: the sources from which the die `first` leaves something for the die `then` to play."""
+    """Return the sources, uint32 [], from which the die `first` leaves something for the die `then` to play."""
     source = np.arange(1, 1 + _SOURCES, dtype=np.uint32)
     bit = _LOWEST << source
     left = jnp.where(several & bit > 0, places, places & ~bit)
@@ -321,7 +320,7 @@ def _followed(places: Array, several: Array, free: Array, first: Array, then: Ar
 
 
 def _moved(state: BackgammonState, action: Array) -> tuple[Array, Array]:
-    """The rows of both sides after a checker was moved."""
+    """Move a checker, and return the rows of both sides, uint8 [26] each."""
     die = jnp.where(action >= _SOURCES, state.low, state.high).astype(jnp.int32)
     source = action % _SOURCES + 1
     target = jnp.maximum(source - die, OFF)
@@ -333,26 +332,26 @@ def _moved(state: BackgammonState, action: Array) -> tuple[Array, Array]:
 
 
 def _hits(state: BackgammonState, action: Array) -> Array:
-    """bool []: whether an action sends a checker of the other side to the bar."""
+    """Tell, bool [], whether an action sends a checker of the other side to the bar."""
     _, other = _moved(state, action)
     return (action < _PASS) & (other[BAR] > state.other[BAR])
 
 
 _hits_compiled = jax.jit(_hits)
-"""For callers on the host: as a whole it takes a tenth of the time."""
+"""`_hits` for callers on the host: compiled as a whole it takes a tenth of the time."""
 
 
-# --- what a position is worth ----------------------------------------------------------------------------------------
+# --- features --------------------------------------------------------------------------------------------------------
 
 
 def _can_meet(state: BackgammonState) -> Array:
-    """bool []: whether a checker of either side has still to pass one of the other."""
+    """Tell, bool [], whether a checker of either side has still to pass one of the other."""
     last = [jnp.max(jnp.where(row > 0, np.arange(26, dtype=np.int32), 0)) for row in (state.own, state.other)]
     return last[0] + last[1] > 25
 
 
 def _prospects(own: Array, other: Array) -> list[Array]:
-    """What `features` compares, of the side whose checkers are `own`; float32 [] each."""
+    """Count, float32 [] each, what `features` compares, of the side whose checkers are `own`."""
     place = np.arange(26, dtype=np.float32)
     number = own.astype(jnp.float32)
     held, points = own[1:25] >= 2, jnp.arange(1, 25)

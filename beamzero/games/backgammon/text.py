@@ -11,47 +11,47 @@ import numpy as np
 from beamzero.core.errors import BadInput
 from beamzero.games.views import PointsView
 
-SIDES = ("White", "Black")
+COLOURS = ("White", "Black")
 _SIGNS = "OX"
 _HEIGHT = 5
 _FORM = "XGID=-b----E-C---eE---c-e----B-:0:0:1:52"
 _MOST_FIELDS = 10
-"""Checkers, cube and its owner, turn, dice; then of a match two scores, its rules, its length and the largest cube."""
+"""XGID has checkers, cube and its owner, turn, dice; then of a match scores, rules, length and the largest cube."""
 
 StateType = TypeVar("StateType")
 
 
 def rows_of(state: Any) -> tuple[list[int], list[int]]:
-    """The checkers of the first side and of the second, each as it counts: borne off, points 1 to 24, bar."""
+    """List the checkers of the first side and of the second, each as it counts: borne off, points 1 to 24, bar."""
     rows = np.asarray(state.own).tolist(), np.asarray(state.other).tolist()
     return rows if int(state.side) == 0 else (rows[1], rows[0])
 
 
 def dice_of(state: Any) -> list[int]:
-    """The dice that are still to be played."""
+    """List the dice that are still to be played."""
     high, low, times = int(state.high), int(state.low), int(state.times)
     return [high] * times + ([low] if low else [])
 
 
-def place_of(side: int, place: int) -> list[int]:
-    """Where on the drawn board a side's place is: its points 1 to 24, 25 for the bar, 0 for off."""
+def drawn_place(side: int, place: int) -> list[int]:
+    """Convert a side's place, its points 1 to 24, 25 for the bar or 0 for off, to a place of `PointsView`."""
     if place in (0, 25):
         return [2 if place == 0 else 1, side]
     return [0, place if side == 0 else 25 - place]
 
 
-def view(state: Any) -> PointsView:
-    """The board as JSON-able data."""
+def view_backgammon(state: Any) -> PointsView:
+    """Describe the board as JSON-able data."""
     first, second = rows_of(state)
     return {
         "kind": "points", "checkers": [first[1:25], second[1:25]], "bar": [first[25], second[25]],
-        "off": [first[0], second[0]], "dice": dice_of(state), "side": int(state.side), "sides": list(SIDES),
+        "off": [first[0], second[0]], "dice": dice_of(state), "side": int(state.side), "sides": list(COLOURS),
         "turn": True,
     }  # fmt: skip
 
 
-def draw(state: Any, seat: int, over: bool) -> str:
-    """The board as `seat` sees it: its own home at the lower right, its points numbered as it counts them.
+def draw_backgammon(state: Any, seat: int, over: bool) -> str:
+    """Draw the board as `seat` sees it: its own home at the lower right, its points numbered as it counts them.
 
     Whose turn it is stands below, unless the game is `over`.
     """
@@ -79,7 +79,7 @@ def draw(state: Any, seat: int, over: bool) -> str:
 
     edge = f"+{'-' * 18}+{'-' * 3}+{'-' * 18}+"
     dice = dice_of(state)
-    who = f"{SIDES[int(state.side)]} ({_SIGNS[int(state.side)]})"
+    who = f"{COLOURS[int(state.side)]} ({_SIGNS[int(state.side)]})"
     said = "" if over else f"   {who} to play {' '.join(map(str, dice))}" if dice else f"   {who} to roll"
     return "\n".join(
         [
@@ -96,8 +96,8 @@ def draw(state: Any, seat: int, over: bool) -> str:
 # --- positions -------------------------------------------------------------------------------------------------------
 
 
-def write(state: Any) -> str:
-    """XGID: 26 letters for the places as the first side counts them, capitals for it; cube, turn and dice.
+def write_xgid(state: Any) -> str:
+    """Write a position as XGID: a letter for each of 26 places as the first side counts, its own in capitals; the dice.
 
     Dice of which a part has been played, which XG does not know, are written 5*1 for one five left, 3*2 for two threes.
     """
@@ -121,8 +121,8 @@ def _point(first: int, second: int) -> str:
     return _letter(first, "A") if first else _letter(second, "a")
 
 
-def read(text: str, kind: type[StateType]) -> StateType:
-    """The state that such a text describes. What XG says of the cube and of a match are numbers without a meaning."""
+def read_xgid(text: str, kind: type[StateType]) -> StateType:
+    """Read a position that XGID describes into a state of `kind`. Numbers about the cube and a match are ignored."""
     fields = text.strip().removeprefix("XGID=").split(":")
     if len(fields) < 5 or not re.fullmatch(r"[-A-Oa-o]{26}", fields[0]) or fields[3] not in ("1", "-1"):
         raise BadInput(f"{text.strip()!r} is no position: write it like {_FORM}")
@@ -140,7 +140,7 @@ def read(text: str, kind: type[StateType]) -> StateType:
             second[25 - place] = ord(letter) - ord("a") + 1
     if first[0] or second[0]:
         raise BadInput(f"{text.strip()!r} is no position: a checker stands on the other side's bar")
-    for name, row in zip(SIDES, (first, second), strict=True):
+    for name, row in zip(COLOURS, (first, second), strict=True):
         if sum(row) > 15:
             raise BadInput(f"{text.strip()!r} is no position: {name} has {sum(row)} checkers, but 15 at most")
         row[0] = 15 - sum(row)
@@ -163,7 +163,7 @@ def _is_number(text: str) -> bool:
 
 
 def _read_dice(text: str, dice: str) -> tuple[int, int, int]:
-    """The larger die, the smaller one, and how often the larger is to be played."""
+    """Read the larger die, the smaller one, and how often the larger is to be played."""
     if dice == "00":
         return 0, 0, 0
     if found := re.fullmatch(r"([1-6])\*([1-3])", dice):

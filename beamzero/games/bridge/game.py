@@ -14,22 +14,21 @@ from beamzero.core.errors import BadInput
 from beamzero.games.bridge import text as bridge_text
 from beamzero.games.bridge.text import CARDS, COMPASS, SUITS, Contract, PositionText
 from beamzero.games.game import OPEN, Game, keep_if
-from beamzero.games.hashing import hash_words
+from beamzero.games.hashing import hash_words, pack_bytes
 from beamzero.games.places import Place
-from beamzero.games.sowing import pack_bytes
 from beamzero.games.views import CardsView
 
 DECLARER, LEADER, DUMMY = 0, 1, 2
 """Seats, counted clockwise from the declarer; those with an even number are on the declarer's side."""
 
-NOBODY = np.uint8(4)
-"""In place of a seat: nobody's card, or one of which it is not known whose it is."""
+NO_SEAT = np.uint8(4)
+"""Stands in place of a seat: no hand holds the card, or it is not known which one does."""
 
 HELD = np.uint8(255)
-"""In place of a ply: the card has not been played."""
+"""Stands in place of a ply: the card has not been played."""
 
-NONE = np.uint8(52)
-"""In place of a card."""
+NO_CARD = np.uint8(52)
+"""Stands in place of a card where there is none."""
 
 _CARD = np.arange(52, dtype=np.uint8)
 _SUIT = _CARD // np.uint8(13)
@@ -39,9 +38,9 @@ _SEAT = np.arange(4, dtype=np.uint8)
 
 class BridgeState(NamedTuple):
     # Cards are numbered S2 S3 ... SA H2 ... HA D2 ... DA C2 ... CA, which is also their action.
-    holder: Array  # uint8 [52] the seat that each card was dealt to; NOBODY for those gone before an ending begins
+    holder: Array  # uint8 [52] the seat that each card was dealt to; NO_SEAT for those gone before an ending begins
     ply: Array  # uint8 [52] when it was played, counted from 0; HELD while it is in a hand
-    trick: Array  # uint8 [4] by seat: its card in the trick under way, or NONE
+    trick: Array  # uint8 [4] by seat: its card in the trick under way, or NO_CARD
     leader: Array  # uint8 [] who led to this trick, or is to lead
     plies: Array  # uint8 [] cards played
     won: Array  # uint8 [2] tricks of the declarer's side and of the defenders
@@ -94,7 +93,7 @@ class Bridge(Game):
 
     @property
     def stake(self) -> int:
-        """So that over a deal played from both sides, the mean is by how many tricks one declared it better."""
+        """The tricks of a score of 1: over a deal played from both sides, the mean is how many more tricks one took."""
         return 13
 
     # --- the rules -------------------------------------------------------------------------------------------------
@@ -103,51 +102,51 @@ class Bridge(Game):
         holder = jax.random.permutation(key, np.repeat(_SEAT, 13))
         return _begin(holder, jnp.uint8(LEADER), jnp.zeros(2, jnp.uint8), jnp.uint8(0))
 
-    def turn(self, state: BridgeState) -> Array:
-        """uint8 []: the hand that plays next."""
+    def next_hand(self, state: BridgeState) -> Array:
+        """Return the hand that plays next, uint8 []."""
         return (state.leader + state.plies) % np.uint8(4)  # a trick begins at a multiple of four
 
     def player(self, state: BridgeState) -> Array:
-        return (self.turn(state) % np.uint8(2)).astype(jnp.int32)
+        return (self.next_hand(state) % np.uint8(2)).astype(jnp.int32)
 
     def seat(self, state: BridgeState) -> Array:
-        """Who decides: the declarer for dummy too."""
-        turn = self.turn(state)
-        return jnp.where(turn == DUMMY, np.uint8(DECLARER), turn).astype(jnp.int32)
+        """Return the seat that decides, int32 []: the declarer for dummy too."""
+        hand = self.next_hand(state)
+        return jnp.where(hand == DUMMY, np.uint8(DECLARER), hand).astype(jnp.int32)
 
     def legal(self, state: BridgeState) -> Array:
-        hand = (state.holder == self.turn(state)) & (state.ply == HELD)
+        hand = (state.holder == self.next_hand(state)) & (state.ply == HELD)
         follows = hand & (_suit_led(state) == _SUIT)
         return jnp.where(jnp.any(follows), follows, hand)
 
     def step(self, state: BridgeState, action: Array) -> BridgeState:
-        card, turn, led = jnp.asarray(action, jnp.uint8), self.turn(state), _suit_led(state)
+        card, hand, led = jnp.asarray(action, jnp.uint8), self.next_hand(state), _suit_led(state)
         fails = (led < 4) & (card // np.uint8(13) != led)
-        trick = jnp.where(turn == _SEAT, card, state.trick)
+        trick = jnp.where(hand == _SEAT, card, state.trick)
         full = state.plies % np.uint8(4) == 3
         winner = self._winner(trick, led)
         after = BridgeState(
             holder=state.holder,
             ply=jnp.where(card == _CARD, state.plies, state.ply),
-            trick=jnp.where(full, NONE, trick),
+            trick=jnp.where(full, NO_CARD, trick),
             leader=jnp.where(full, winner, state.leader),
             plies=state.plies + np.uint8(1),
             won=state.won + (full & (winner % np.uint8(2) == _SEAT[:2])).astype(jnp.uint8),
-            voids=state.voids | (fails & (turn == _SEAT)[:, None] & (led == _SEAT)[None]),
+            voids=state.voids | (fails & (hand == _SEAT)[:, None] & (led == _SEAT)[None]),
         )
         return keep_if(self.over(state), state, after)
 
     def _winner(self, trick: Array, led: Array) -> Array:
-        """uint8 []: who takes a trick, by seat the cards of it; meaningless while it is not full."""
+        """Return the seat, uint8 [], that takes a full trick, which is given as the card of each seat."""
         strength = self._strength(trick, led)
         best = jnp.max(strength)
         return jnp.sum(jnp.where(strength == best, _SEAT, np.uint8(0)), dtype=jnp.uint8)
 
     def _strength(self, cards: Array, led: Array) -> Array:
-        """uint8: what beats what in a trick of this suit; 0 for a card that takes nothing."""
+        """Rate cards in a trick of the suit `led`, uint8: the highest takes it; 0 for a card that takes nothing."""
         suit, rank = cards // np.uint8(13), cards % np.uint8(13) + np.uint8(1)
         follows = jnp.where(suit == led, rank, np.uint8(0))
-        return jnp.where((suit == self.bid.trump) & (cards < NONE), rank + np.uint8(13), follows)
+        return jnp.where((suit == self.bid.trump) & (cards < NO_CARD), rank + np.uint8(13), follows)
 
     def over(self, state: BridgeState) -> Array:
         return state.plies == 52
@@ -157,22 +156,22 @@ class Bridge(Game):
         return jnp.where(self.over(state), (2 * tricks - 13) / 13, 0.0)
 
     def determinize(self, state: BridgeState, seat: Array, key: Array) -> BridgeState:
-        """All deals of the unseen cards that agree with the sizes of the hands and the voids shown are equally likely.
+        """Deal the unseen cards anew: all deals that agree with the sizes of hands and the voids are equally likely.
 
-        Only what `seat` sees goes into it, so nothing else can come out.
+        Only what `seat` sees goes into it, so that the result tells nothing else.
         """
         return deal_unseen(as_seen(state, seat), seat, key)
 
     def observe(self, state: BridgeState) -> Array:
-        """[4, 13, 24]: suits, ranks, and planes. Of four hands each, that on turn first, and then clockwise:
+        """Show a net [4, 13, 24]: suits, ranks, and planes. Of four hands each, that to play first, then clockwise:
 
         0-3. cards that it is known to hold; 4-7. cards that it has played; 8-11. its card in this trick;
         12-15. suits that all know it to be out of.
-        16-19. Which hand is on turn: declarer, its left, dummy, its right. 20. Trumps.
+        16-19. Which hand is to play: declarer, its left, dummy, its right. 20. Trumps.
         21-22. Tricks of the side to move and of the other, of 13. 23. The level of the contract, of 7.
         """
-        seen, turn = as_seen(state, self.seat(state)), self.turn(state)
-        hands = (turn + _SEAT) % np.uint8(4)
+        seen, hand = as_seen(state, self.seat(state)), self.next_hand(state)
+        hands = (hand + _SEAT) % np.uint8(4)
         whose, held = seen.holder[None] == hands[:, None], (seen.ply == HELD)[None]
         won = seen.won.astype(jnp.float32) / 13
         planes = [
@@ -180,9 +179,9 @@ class Bridge(Game):
             whose & ~held,
             seen.trick[hands][:, None] == _CARD[None],
             seen.voids[hands][:, _SUIT],
-            jnp.broadcast_to((turn == _SEAT)[:, None], (4, 52)),
+            jnp.broadcast_to((hand == _SEAT)[:, None], (4, 52)),
             jnp.equal(_SUIT, np.uint8(self.bid.trump))[None],
-            jnp.broadcast_to(jnp.where(turn % np.uint8(2) == 0, won, won[::-1])[:, None], (2, 52)),
+            jnp.broadcast_to(jnp.where(hand % np.uint8(2) == 0, won, won[::-1])[:, None], (2, 52)),
             jnp.full((1, 52), self.bid.level / 7, jnp.float32),
         ]
         flat = jnp.concatenate([plane.astype(jnp.float32) for plane in planes])
@@ -191,7 +190,7 @@ class Bridge(Game):
     # --- for searches that look at open cards ------------------------------------------------------------------------
 
     def order(self, state: BridgeState, action: Array) -> Array:
-        """The leader's highest card first; of the others the cheapest that takes the trick, and then the lowest."""
+        """Put the leader's highest card first; for others the cheapest card that takes the trick, then the lowest."""
         card, led = jnp.asarray(action, jnp.uint8), _suit_led(state)
         best = jnp.max(self._strength(state.trick, led))
         strength, rank = self._strength(card, led), card % np.uint8(13)
@@ -200,19 +199,19 @@ class Bridge(Game):
         return jnp.where(led == 4, np.uint8(100) + rank, following).astype(jnp.int32)
 
     def hash(self, state: BridgeState) -> Array:
-        """What was played, and by whom, is left out: with open cards it changes nothing that can follow."""
-        holder = jnp.where(state.ply == HELD, state.holder, NOBODY)
+        """Leave out what was played, and by whom: with open cards it changes nothing that can follow."""
+        holder = jnp.where(state.ply == HELD, state.holder, NO_SEAT)
         rest = jnp.concatenate([state.trick, state.leader[None], state.won])
         return hash_words(*pack_bytes(holder, rest))
 
     # --- for people ------------------------------------------------------------------------------------------------
 
     def direction(self, seat: int) -> str:
-        """N, E, S or W."""
+        """Name the point of the compass of a seat: N, E, S or W."""
         return COMPASS[(COMPASS.index(self.declarer) + seat) % 4]
 
     def action_name(self, state: BridgeState, action: int) -> str:
-        """Suit and rank, such as S7, HA or DT."""
+        """Name a card by suit and rank, such as S7, HA or DT."""
         return CARDS[action]
 
     def parse_action(self, state: BridgeState, text: str) -> int:
@@ -235,12 +234,12 @@ class Bridge(Game):
         for name, cards in (("last trick", view["last_trick"]), ("this trick", view["trick"])):
             if cards:
                 below.append(f"{name}: " + ", ".join(f"{point} {card}" for point, card in cards))
-        return bridge_text.draw_table(hands, below)
+        return bridge_text.draw_hands(hands, below)
 
     def view(self, state: BridgeState, seat: int = 0) -> CardsView:
         seen = jax.device_get(state if seat == OPEN else _as_seen(state, seat))
         points = [self.direction(other) for other in range(4)]
-        left = 13 - int(seen.plies) // 4 - (seen.trick != NONE)
+        left = 13 - int(seen.plies) // 4 - (seen.trick != NO_CARD)
         held = [np.flatnonzero((seen.holder == other) & (seen.ply == HELD)) for other in range(4)]
         hands = {
             point: [CARDS[card] for card in cards] if len(cards) == size else int(size)
@@ -256,7 +255,7 @@ class Bridge(Game):
             "hands": {point: hands[point] for point in COMPASS},
             "voids": {point: voids[point] for point in COMPASS},
             "seat": None if seat == OPEN else points[seat],
-            "to_play": None if int(seen.plies) == 52 else points[int(self.turn(seen))],
+            "to_play": None if int(seen.plies) == 52 else points[int(self.next_hand(seen))],
             "declarer": points[DECLARER],
             "dummy": points[DUMMY],
             "defenders": [points[LEADER], points[3]],
@@ -268,11 +267,11 @@ class Bridge(Game):
         }
 
     def places(self, state: BridgeState, action: int) -> list[Place]:
-        """The card: its suit and its rank."""
+        """List the place of the card: its suit and its rank."""
         return [list(divmod(action, 13))]
 
     def outcome_reason(self, state: BridgeState) -> str:
-        return bridge_text.result_text(self.bid, int(state.won[0]))
+        return bridge_text.write_result(self.bid, int(state.won[0]))
 
     def write_position(self, state: BridgeState) -> str:
         state = jax.device_get(state)
@@ -292,7 +291,7 @@ class Bridge(Game):
         )
 
     def _won_before(self, state: BridgeState, played: list[int]) -> tuple[int, int]:
-        """Tricks won before an ending began."""
+        """Count the tricks that were won before an ending began, by the declarer's side and by the defenders."""
         won = state.won.tolist()
         for first in range(0, len(played) - 3, 4):
             trick = sorted(played[first : first + 4], key=lambda card: int(state.holder[card]))
@@ -308,7 +307,7 @@ class Bridge(Game):
                 f"the position is {found}, but the game is {self.contract} by {self.declarer}: "
                 f"name it as bridge:contract={read.contract},declarer={COMPASS[read.declarer]}"
             )
-        holder = np.full(52, NOBODY)
+        holder = np.full(52, NO_SEAT)
         for point, hand in enumerate(read.hands):
             holder[[CARDS.index(card) for card in hand]] = (point - read.declarer) % 4
         leader = LEADER if read.leader is None else (read.leader - read.declarer) % 4
@@ -323,11 +322,11 @@ class Bridge(Game):
 
 
 def _begin(holder: Array, leader: Array, won: Array, plies: Array) -> BridgeState:
-    """The first trick of a deal, or of an ending: nobody's cards are gone."""
+    """Make the state before the first trick of a deal, or of an ending, whose cards without a holder are gone."""
     return BridgeState(
         holder=holder,
-        ply=jnp.where(holder == NOBODY, np.uint8(0), HELD),
-        trick=jnp.full(4, NONE),
+        ply=jnp.where(holder == NO_SEAT, np.uint8(0), HELD),
+        trick=jnp.full(4, NO_CARD),
         leader=leader,
         plies=plies,
         won=won,
@@ -336,13 +335,13 @@ def _begin(holder: Array, leader: Array, won: Array, plies: Array) -> BridgeStat
 
 
 def _suit_led(state: BridgeState) -> Array:
-    """uint8 []: the suit of this trick; 4 where it is still to be led."""
+    """Return the suit of this trick, uint8 []; 4 where it is still to be led."""
     return jnp.sum(jnp.where(state.leader == _SEAT, state.trick, np.uint8(0)), dtype=jnp.uint8) // np.uint8(13)
 
 
 def _played(state: BridgeState) -> list[int]:
-    """The cards played, in their order, on the host."""
-    cards = np.flatnonzero((state.holder != NOBODY) & (state.ply != HELD))
+    """List the cards played, in their order, on the host."""
+    cards = np.flatnonzero((state.holder != NO_SEAT) & (state.ply != HELD))
     return cards[np.argsort(state.ply[cards])].tolist()
 
 
@@ -350,20 +349,20 @@ def _played(state: BridgeState) -> list[int]:
 
 
 def as_seen(state: BridgeState, seat: Array) -> BridgeState:
-    """The state with NOBODY as the holder of every card of which `seat` does not know whose it is.
+    """Replace by NO_SEAT the holder of every card of which `seat` does not know whose it is.
 
     A seat sees its own hand, what was played, and dummy once it is open, from the first lead on. Equal for all states
     that the seat cannot tell apart.
     """
     sees = jnp.any(_open_to(state, seat)[:, None] & (state.holder[None] == _SEAT[:, None]), axis=0)
-    return state._replace(holder=jnp.where((state.ply == HELD) & ~sees, NOBODY, state.holder))
+    return state._replace(holder=jnp.where((state.ply == HELD) & ~sees, NO_SEAT, state.holder))
 
 
 def _open_to(state: BridgeState, seat: Array) -> Array:
-    """bool [4]: the hands that `seat` sees."""
+    """Tell, bool [4], which hands `seat` sees."""
     seat = jnp.asarray(seat, jnp.uint8)
     other = jnp.where(seat == DUMMY, np.uint8(DECLARER), np.uint8(DUMMY))  # dummy sees what the declarer does
-    is_open = (state.plies > 0) | (state.leader == DUMMY)  # nobody could play from a hand that nobody sees
+    is_open = (state.plies > 0) | (state.leader == DUMMY)  # a hand that plays is seen
     return (seat == _SEAT) | (is_open & (other == _SEAT))
 
 
@@ -371,13 +370,13 @@ _as_seen = jax.jit(as_seen)
 
 
 def deal_unseen(seen: BridgeState, seat: Array, key: Array) -> BridgeState:
-    """What `as_seen` left out, dealt at random; every deal that agrees with the rest is equally likely.
+    """Deal at random what `as_seen` left out; every deal that agrees with the rest is equally likely.
 
-    Two hands are hidden, or three while nobody can have shown a void. So a card that may not go everywhere has one hand
-    to go to. The others may go to any hidden hand: shuffled, they fill what room is left.
+    Two hands are hidden, or three while no hand can have shown a void. So a card that may not go everywhere has one
+    hand to go to. The others may go to any hidden hand: shuffled, they fill what room is left.
     """
-    unseen = (seen.ply == HELD) & (seen.holder == NOBODY)
-    room = np.uint8(13) - seen.plies // np.uint8(4) - (seen.trick != NONE).astype(jnp.uint8)  # [4] cards of each hand
+    unseen = (seen.ply == HELD) & (seen.holder == NO_SEAT)
+    room = np.uint8(13) - seen.plies // np.uint8(4) - (seen.trick != NO_CARD).astype(jnp.uint8)  # [4] cards in hand
     is_hidden = ~_open_to(seen, seat)
     may_have = is_hidden[:, None] & ~seen.voids[:, _SUIT] & unseen[None]  # [4, 52]
     forced = jnp.sum(may_have, axis=0) == 1

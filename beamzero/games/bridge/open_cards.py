@@ -9,9 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from beamzero.games.bridge.game import HELD, NOBODY, Bridge, BridgeState
-from beamzero.games.hashing import hash_words
-from beamzero.games.sowing import pack_bytes
+from beamzero.games.bridge.game import HELD, NO_SEAT, Bridge, BridgeState
+from beamzero.games.hashing import hash_words, pack_bytes
 
 _RANK = np.arange(13, dtype=np.int32)
 
@@ -31,20 +30,20 @@ class OpenBridge(Bridge):
         return super().legal(state) & (self.stand_in(state) == np.arange(52))
 
     def stand_in(self, state: BridgeState) -> Array:
-        """int32 [52]: for each card of the hand on turn the lowest one that is as good; meaningless for others."""
-        mine = ((state.holder == self.turn(state)) & (state.ply == HELD)).reshape(4, 13)
+        """Find for each card of the hand to play the lowest one that is as good, int32 [52]; meaningless for others."""
+        mine = ((state.holder == self.next_hand(state)) & (state.ply == HELD)).reshape(4, 13)
         next_below = _last_before(_is_live(state), mine.astype(jnp.int32) + 2 * _RANK[None])  # odd where it is mine
         lowest = mine & (next_below % 2 == 0)
         run = lax.cummax(jnp.where(lowest, _RANK[None], -1), axis=1)
         return (run + 13 * np.arange(4, dtype=np.int32)[:, None]).reshape(52)
 
     def hash(self, state: BridgeState) -> Array:
-        """Equal where the same cards are left but for cards that are gone: what counts is which beats which.
+        """Give positions one key if the same cards are left but for those that are gone: only which beats which counts.
 
         The best play is then the same too, card for card in their order, though not by name.
         """
         live = _is_live(state)
-        whose = jnp.where(state.ply == HELD, state.holder, state.holder + NOBODY).reshape(4, 13) + np.uint8(1)
+        whose = jnp.where(state.ply == HELD, state.holder, state.holder + NO_SEAT).reshape(4, 13) + np.uint8(1)
         place = jnp.cumsum(live, axis=1, dtype=jnp.int32) - 1
         chosen = live[:, None] & (place[:, None] == _RANK[None, :, None])  # [4, 13, 13]
         packed = jnp.sum(jnp.where(chosen, whose[:, None], np.uint8(0)), axis=2, dtype=jnp.uint8)
@@ -52,12 +51,12 @@ class OpenBridge(Bridge):
 
 
 def _is_live(state: BridgeState) -> Array:
-    """bool [4, 13]: cards that are in a hand or in the trick under way."""
+    """Tell, bool [4, 13], which cards are in a hand or in the trick under way."""
     in_trick = jnp.any(state.trick[:, None] == np.arange(52, dtype=np.uint8)[None], axis=0)
     return ((state.ply == HELD) | in_trick).reshape(4, 13)
 
 
 def _last_before(there: Array, numbers: Array) -> Array:
-    """int32 [4, 13]: for each rank the rising `numbers` of the next rank below that is `there`; -2 where none is."""
+    """Find for each rank the rising `numbers` of the next lower rank that is `there`, int32 [4, 13]; -2 for none."""
     last = lax.cummax(jnp.where(there, numbers, -2), axis=1)
     return jnp.pad(last[:, :-1], ((0, 0), (1, 0)), constant_values=-2)

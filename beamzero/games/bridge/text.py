@@ -26,21 +26,21 @@ SUITS = "SHDC"
 RANKS = "23456789TJQKA"
 COMPASS = "NESW"
 STRAINS = ("C", "D", "H", "S", "NT")
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMERALS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 CARDS = tuple(suit + rank for suit in SUITS for rank in RANKS)
 """The names of the 52 cards, in the order of the actions: ``S2 S3 ... SA H2 ... CA``."""
 
 
 class Contract(NamedTuple):
-    """What the declarer undertakes."""
+    """A contract: the level and the strain that the declarer bid."""
 
     level: int
     strain: str
 
     @property
     def tricks(self) -> int:
-        """How many the declarer needs."""
+        """The number of tricks that the declarer needs."""
         return self.level + 6
 
     @property
@@ -53,7 +53,7 @@ class Contract(NamedTuple):
 
 
 def read_contract(text: str) -> Contract:
-    """``3NT``, ``4s``; BadInput where there is no such contract."""
+    """Read a contract such as ``3NT`` or ``4s``; BadInput where there is no such contract."""
     found = re.fullmatch(r"([1-7])(C|D|H|S|NT?)", text.strip().upper())
     if found is None:
         raise BadInput(
@@ -63,7 +63,7 @@ def read_contract(text: str) -> Contract:
 
 
 def read_compass(text: str, what: str) -> int:
-    """The number of a point of the compass, clockwise from N."""
+    """Read a point of the compass as its number, clockwise from N; `what` names it in the error."""
     point = text.strip().upper()
     if len(point) != 1 or point not in COMPASS:
         raise BadInput(f"no such {what} {text!r}: it must be one of {', '.join(COMPASS)}")
@@ -71,16 +71,16 @@ def read_compass(text: str, what: str) -> int:
 
 
 def read_card(text: str) -> str:
-    """A card as it is named here: ``d10`` is ``DT``."""
+    """Write a card as it is named here: ``d10`` is ``DT``."""
     return text.strip().upper().replace("10", "T")
 
 
-def result_text(contract: Contract, tricks: int) -> str:
-    """What came of a contract, such as ``3NT made with an overtrick`` or ``4S down two``."""
+def write_result(contract: Contract, tricks: int) -> str:
+    """Write the result of a contract, such as ``3NT made with an overtrick`` or ``4S down two``."""
     over = tricks - contract.tricks
     if over < 0:
-        return f"{contract} down {NUMBERS[-over] if -over < len(NUMBERS) else 'thirteen'}"
-    more = {0: "", 1: " with an overtrick"}.get(over, f" with {NUMBERS[over]} overtricks")
+        return f"{contract} down {_NUMERALS[-over] if -over < len(_NUMERALS) else 'thirteen'}"
+    more = {0: "", 1: " with an overtrick"}.get(over, f" with {_NUMERALS[over]} overtricks")
     return f"{contract} made{more}"
 
 
@@ -88,7 +88,7 @@ def result_text(contract: Contract, tricks: int) -> str:
 
 
 class PositionText(NamedTuple):
-    """What the text of a position says. Hands go by the compass, clockwise from N."""
+    """The parts of the text of a position. Hands go by the compass, clockwise from N."""
 
     hands: list[list[str]]  # [4] the cards of each at the beginning
     contract: Contract
@@ -97,20 +97,21 @@ class PositionText(NamedTuple):
     won: tuple[int, int] = (0, 0)
     """Tricks of the declarer's side and of the defenders before the beginning."""
     leader: int | None = None
-    """Who led at the beginning; None where all 13 cards are there and the defender to the declarer's left led."""
+    """The hand that led at the beginning; None where all 13 cards are there and the declarer's left led."""
 
 
 def write_hand(cards: Sequence[str]) -> str:
-    """``AKQ2.J93..T87654``: spades, hearts, diamonds and clubs, the highest first."""
+    """Write a hand as ``AKQ2.J93..T87654``: spades, hearts, diamonds and clubs, the highest first."""
     return ".".join(suit_text(cards, suit) for suit in SUITS)
 
 
 def suit_text(cards: Sequence[str], suit: str) -> str:
-    """The ranks of one suit, the highest first."""
+    """Write the ranks of one suit, the highest first."""
     return "".join(sorted((card[1] for card in cards if card[0] == suit), key=RANKS.index, reverse=True))
 
 
 def write_deal(text: PositionText) -> str:
+    """Write a position in one line, as the module's docstring shows."""
     words = ["N:" + " ".join(map(write_hand, text.hands)), str(text.contract), COMPASS[text.declarer]]
     if any(text.won):
         words.append(f"won={text.won[0]}-{text.won[1]}")
@@ -120,7 +121,7 @@ def write_deal(text: PositionText) -> str:
 
 
 def read_deal(text: str) -> PositionText:
-    """The parts of such a text; BadInput where they are no deal. Whether the cards can be played is not looked at."""
+    """Read the parts of a position in one line; BadInput where they are no deal. The play is not checked."""
     words = text.split()
     if len(words) < 6 or words[0][1:2] != ":":
         raise BadInput(
@@ -164,7 +165,7 @@ def _check_cards(hands: list[list[str]], is_ending: bool) -> None:
 
 
 def _read_ending(marks: Mapping[str, str], gone: int) -> tuple[tuple[int, int], int]:
-    """Tricks won before, by declarer's side and defenders, and who leads."""
+    """Read the tricks won before an ending, by declarer's side and defenders, and the hand that leads."""
     won = re.fullmatch(r"(\d+)-(\d+)", marks.get("won", "" if gone else "0-0"))
     if won is None or int(won[1]) + int(won[2]) != gone or "lead" not in marks:
         raise BadInput(
@@ -179,14 +180,14 @@ _COLUMN = 22
 
 
 def hand_lines(cards: Sequence[str] | int, voids: Sequence[str] = ()) -> list[str]:
-    """A hand suit by suit; of a hidden one how many cards it has, and the suits that it is known to be out of."""
+    """Write a hand suit by suit; of a hidden one how many cards it has, and the suits that it is known to be out of."""
     if isinstance(cards, int):
         return [f"{cards} card{'s' * (cards != 1)}", *([f"no {' '.join(voids)}"] if voids else [])]
     return [f"{suit} {suit_text(cards, suit) or '-'}" for suit in SUITS]
 
 
-def draw_table(hands: Sequence[Sequence[str]], below: Sequence[str]) -> str:
-    """The four hands, lines of text each, clockwise from N; and some lines below."""
+def draw_hands(hands: Sequence[Sequence[str]], below: Sequence[str]) -> str:
+    """Draw four hands, lines of text each, clockwise from N, round a table, with some lines below."""
     north, east, south, west = (list(hand) for hand in hands)
     height = max(len(west), len(east))
     middle = [

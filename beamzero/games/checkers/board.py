@@ -1,4 +1,4 @@
-"""The board of draughts: 32 dark squares as the bits of a word, what is next to what, and positions as text.
+"""The board of draughts: 32 dark squares as the bits of a word, their neighbours, and positions as text.
 
 Players number the squares; square n is bit n - 1.
 
@@ -26,16 +26,18 @@ from jax import Array
 from beamzero.core.errors import BadInput
 from beamzero.games import bits
 
-ALL, NONE = np.uint32(0xFFFFFFFF), np.uint32(0)
+ALL_SQUARES, NO_SQUARES = np.uint32(0xFFFFFFFF), np.uint32(0)
 LAST_ROWS = (np.uint32(0xF0000000), np.uint32(0x0000000F))
-"""Where Black's men become kings, and where White's do."""
+"""The squares where Black's men become kings, and where White's do."""
 HOME_ROWS = LAST_ROWS[::-1]
-"""Where the rearmost of Black's men begin, and of White's."""
+"""The squares where the rearmost of Black's men begin, and of White's."""
 
-NUMBERS = np.array([[(row % 2 == column % 2) * (4 * row + 4 - column // 2) for column in range(8)] for row in range(8)])
-"""[8, 8]: the squares as Black sees them, its home row first, each row from its left; 0 for the light ones."""
-BITS = np.where(NUMBERS > 0, np.uint32(1) << np.maximum(NUMBERS - 1, 0).astype(np.uint32), NONE)
-"""uint32 [8, 8]: the bit of each, none for the light ones."""
+SQUARE_NUMBERS = np.array(
+    [[(row % 2 == column % 2) * (4 * row + 4 - column // 2) for column in range(8)] for row in range(8)]
+)
+"""[8, 8]: the numbers of the squares as Black sees them, its home row first, from its left; 0 for the light ones."""
+BITS = np.where(SQUARE_NUMBERS > 0, np.uint32(1) << np.maximum(SQUARE_NUMBERS - 1, 0).astype(np.uint32), NO_SQUARES)
+"""uint32 [8, 8]: the bits of the squares in the same order, none for the light ones."""
 
 _INDENTED, _FLUSH = np.uint32(0x0F0F0F0F), np.uint32(0xF0F0F0F0)
 """The rows that begin with a light square, such as the top one, and those that begin with a dark one."""
@@ -51,7 +53,7 @@ _STEPS = (
 
 
 def neighbours(squares: Any, direction: int) -> Any:
-    """uint32: where a step in `direction` leads from each of `squares`; what would leave the board is gone."""
+    """Return the squares, uint32, to which a step in `direction` leads from `squares`; those off the board are gone."""
     (some, by), (rest, rest_by) = _STEPS[direction]
     return _shift(squares & some, by) | _shift(squares & rest, rest_by)
 
@@ -61,30 +63,25 @@ def _shift(word: Any, by: int) -> Any:
 
 
 def able(pieces: Array, kings: Array, is_first: Any) -> list[Array]:
-    """For each direction, those of a side's `pieces` that ever go there: men forward, kings anywhere."""
-    down = pieces & jnp.where(is_first, ALL, kings)
-    up = pieces & jnp.where(is_first, kings, ALL)
+    """List for each direction those of a side's `pieces` that ever go there: men forward, kings anywhere."""
+    down = pieces & jnp.where(is_first, ALL_SQUARES, kings)
+    up = pieces & jnp.where(is_first, kings, ALL_SQUARES)
     return [down, down, up, up]
 
 
 def jumps(able: list[Array], own: Array, other: Array) -> list[Array]:
-    """For each direction, those of its `able` pieces that have one of `other` before them and nothing behind that."""
+    """List for each direction its `able` pieces that have one of `other` before them and nothing behind that."""
     return [able[d] & neighbours(other & neighbours(~(own | other), 3 - d), 3 - d) for d in range(4)]
 
 
-def union(words: list[Array]) -> Array:
-    """uint32: the squares that are in any word."""
-    return functools.reduce(jnp.bitwise_or, words)
+def count_all_bits(words: list[Array]) -> Array:
+    """Count the bits that are set in all words, int32."""
+    return functools.reduce(jnp.add, map(bits.count_bits, words))
 
 
-def number(words: list[Array]) -> Array:
-    """int32: how many bits are set in all words."""
-    return functools.reduce(jnp.add, map(bits.count, words))
-
-
-def nth(words: list[Array], rank: Array) -> Array:
-    """int32 [...]: the set bit that has `rank` others before it, counted through all words: 32 * word + bit."""
-    word, first, seen = words[0], jnp.zeros_like(rank), bits.count(words[0])
+def nth_place(words: list[Array], rank: Array) -> Array:
+    """Find the set bit with `rank` [...] others before it, counted through all words: 32 * word + bit, int32 [...]."""
+    word, first, seen = words[0], jnp.zeros_like(rank), bits.count_bits(words[0])
     within = rank
     for i in range(1, len(words)):
         is_later = rank >= seen
@@ -93,17 +90,17 @@ def nth(words: list[Array], rank: Array) -> Array:
             jnp.where(is_later, np.int32(32 * i), first),
             jnp.where(is_later, rank - seen, within),
         )
-        seen = seen + bits.count(words[i])
-    return first + bits.nth(word, within)
+        seen = seen + bits.count_bits(words[i])
+    return first + bits.nth_bit(word, within)
 
 
-def word(numbers: Iterable[int]) -> int:
-    """The squares of these numbers; 0 is none."""
+def pack_squares(numbers: Iterable[int]) -> int:
+    """Pack squares, given by their numbers, into a word; 0 is no square."""
     return sum(1 << number >> 1 for number in numbers)
 
 
-def numbers(word: int) -> list[int]:
-    """The numbers of these squares."""
+def list_squares(word: int) -> list[int]:
+    """List the numbers of the squares in a word."""
     return [place + 1 for place in range(32) if word >> place & 1]
 
 
@@ -115,8 +112,8 @@ _FEN = re.compile(
 )
 
 
-class Position(NamedTuple):
-    """What a text tells of a position."""
+class CheckersFen(NamedTuple):
+    """The parts of a FEN of checkers."""
 
     black: int  # pieces, as words
     white: int
@@ -126,23 +123,23 @@ class Position(NamedTuple):
     quiet: int  # plies without a capture
 
 
-def write_fen(position: Position) -> str:
-    """A position as players write it, ``B:W21,22,K30:B1,K7``: who moves, and each side's squares, K before a king's.
+def write_checkers_fen(fen: CheckersFen) -> str:
+    """Write a position as players do, ``B:W21,22,K30:B1,K7``: who moves, and each side's squares, K before a king's.
 
     ``:H12`` follows after 12 plies without a capture, and ``:J7`` where the piece on 7 must jump on.
     """
-    kings = numbers(position.kings)
+    kings = list_squares(fen.kings)
     white, black = (
-        ",".join(f"K{number}" if number in kings else str(number) for number in numbers(pieces))
-        for pieces in (position.white, position.black)
+        ",".join(f"K{number}" if number in kings else str(number) for number in list_squares(pieces))
+        for pieces in (fen.white, fen.black)
     )
-    quiet = f":H{position.quiet}" if position.quiet else ""
-    jumper = "".join(f":J{number}" for number in numbers(position.jumper))
-    return f"{'BW'[position.side]}:W{white}:B{black}{quiet}{jumper}"
+    quiet = f":H{fen.quiet}" if fen.quiet else ""
+    jumper = "".join(f":J{number}" for number in list_squares(fen.jumper))
+    return f"{'BW'[fen.side]}:W{white}:B{black}{quiet}{jumper}"
 
 
-def read_fen(text: str) -> Position:
-    """The position that such a text describes; BadInput where there can be none with these pieces."""
+def read_checkers_fen(text: str) -> CheckersFen:
+    """Read a position as `write_checkers_fen` writes it; BadInput where there can be none with these pieces."""
     found = _FEN.fullmatch(text.strip().upper())
     if not found:
         raise BadInput(f"{text!r} is no position: write one like B:W21,22,K30:B1,K7")
@@ -156,8 +153,8 @@ def read_fen(text: str) -> Position:
         raise BadInput(f"{text!r} cannot be: there is no piece on the board")
     if max(map(len, named.values())) > 12:
         raise BadInput(f"{text!r} cannot be: a side has at most 12 pieces")
-    black, white = (word(int(name.lstrip("K")) for name in names) for names in named.values())
-    kings = word(int(name[1:]) for name in both if name.startswith("K"))
+    black, white = (pack_squares(int(name.lstrip("K")) for name in names) for names in named.values())
+    kings = pack_squares(int(name[1:]) for name in both if name.startswith("K"))
     if (black & int(LAST_ROWS[0]) | white & int(LAST_ROWS[1])) & ~kings:
         raise BadInput(f"{text!r} cannot be: a man on its last row is a king")
-    return Position(black, white, kings, word([jumper]), "BW".index(found["side"]), int(found["quiet"] or 0))
+    return CheckersFen(black, white, kings, pack_squares([jumper]), "BW".index(found["side"]), int(found["quiet"] or 0))

@@ -1,4 +1,4 @@
-"""What players of checkers count: men and kings, how far the men have come, and which pieces can be taken."""
+"""Features of checkers: men and kings, how far the men have come, and which pieces can be taken."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.games.bits import count
-from beamzero.games.checkers.board import BITS, HOME_ROWS, able, jumps, neighbours, union
+from beamzero.games.bits import count_bits, union
+from beamzero.games.checkers.board import BITS, HOME_ROWS, able, jumps, neighbours
 
-NAMES = ("men", "kings", "rows walked", "men at home", "centre", "pieces attacked", "pieces to take")
-POINTS = (1.0, 1.5, 0.03, 0.15, 0.1, 0.2, 0.4)
+CHECKERS_POINTS = {
+    "men": 1.0,
+    "kings": 1.5,
+    "rows walked": 0.03,
+    "men at home": 0.15,
+    "centre": 0.1,
+    "pieces attacked": 0.2,
+    "pieces to take": 0.4,
+}
+"""The features, and how many men one of each is worth."""
 
 _CENTRE = np.bitwise_or.reduce(BITS[2:6, 2:6], axis=None)
 _ROW_BITS = (np.uint32(0xF0F0F0F0), np.uint32(0xFF00FF00), np.uint32(0xFFFF0000))
@@ -18,7 +26,7 @@ _ROW_BITS = (np.uint32(0xF0F0F0F0), np.uint32(0xFF00FF00), np.uint32(0xFFFF0000)
 
 
 def features(black: Array, white: Array, kings: Array, is_first: Array) -> Array:
-    """float32 [len(NAMES)]: the mover's less the other side's.
+    """Count features, float32 [len(CHECKERS_POINTS)]: the mover's less the other side's.
 
     Men walk rows from their home row on; those still there keep the others from becoming kings. The centre is the
     middle half of the middle four rows. A piece is attacked if a jump can take it. The pieces to take are those that
@@ -32,19 +40,19 @@ def features(black: Array, white: Array, kings: Array, is_first: Array) -> Array
 
 
 def _pieces(pieces: Array, kings: Array, side: int) -> list[Array]:
-    """int32 [] each: men, kings, rows walked, men at home, pieces in the centre."""
+    """Count, int32 [] each, a side's men, kings, rows walked, men at home, pieces in the centre."""
     men = pieces & ~kings
-    walked = [count(men & (rows if side == 0 else ~rows)) << i for i, rows in enumerate(_ROW_BITS)]
+    walked = [count_bits(men & (rows if side == 0 else ~rows)) << i for i, rows in enumerate(_ROW_BITS)]
     return [
-        count(men),
-        count(pieces & kings),
+        count_bits(men),
+        count_bits(pieces & kings),
         walked[0] + walked[1] + walked[2],
-        count(men & HOME_ROWS[side]),
-        count(pieces & _CENTRE),
+        count_bits(men & HOME_ROWS[side]),
+        count_bits(pieces & _CENTRE),
     ]
 
 
 def _taken(pieces: Array, others: Array, kings: Array, is_first: bool) -> Array:
-    """int32 []: how many of `others` a jump of the side with these `pieces` can take."""
+    """Count those of `others`, int32 [], that a jump of the side with these `pieces` can take."""
     starts = jumps(able(pieces, kings, is_first), pieces, others)
-    return count(union([neighbours(squares, direction) for direction, squares in enumerate(starts)]))
+    return count_bits(union([neighbours(squares, direction) for direction, squares in enumerate(starts)]))

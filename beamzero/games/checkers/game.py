@@ -11,8 +11,9 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.games import bits, grid
+from beamzero.games.bits import union
 from beamzero.games.checkers import board, features
-from beamzero.games.checkers.board import LAST_ROWS, NONE, able, jumps, neighbours, union
+from beamzero.games.checkers.board import LAST_ROWS, NO_SQUARES, SQUARE_NUMBERS, able, jumps, neighbours
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.places import Place
@@ -59,8 +60,9 @@ class Checkers(Game):
 
     @property
     def max_moves(self) -> int:
-        """Every action leads from a piece of the mover to a neighbouring square where it has none: steps end there, and
-        jumps pass over it. No 12 pieces have more than 42 such neighbours, which the tests find by trying all rows.
+        """A bound: every action leads from a piece of the mover to a neighbouring square where it has none: steps end
+        there, and jumps pass over it. No 12 pieces have more than 42 such neighbours, as the tests find by trying all
+        rows.
         """
         return 42
 
@@ -72,10 +74,10 @@ class Checkers(Game):
         return 23 * self.draw_plies
 
     def init(self, key: Array) -> CheckersState:
-        return _from_numbers(board.Position(black=0x00000FFF, white=0xFFF00000, kings=0, jumper=0, side=0, quiet=0))
+        return _from_fen(board.CheckersFen(black=0x00000FFF, white=0xFFF00000, kings=0, jumper=0, side=0, quiet=0))
 
     def _judged(self, state: CheckersState) -> CheckersState:
-        """The state, won by the other side if the one to move is stuck."""
+        """Return the state, won by the other side if the one to move is stuck."""
         stuck = union(_movable(state)) == 0
         loss = jnp.where(state.side == 0, jnp.int8(-1), jnp.int8(1))
         return state._replace(winner=jnp.where(stuck & (state.quiet < self.draw_plies), loss, jnp.int8(0)))
@@ -92,16 +94,16 @@ class Checkers(Game):
 
     def moves(self, state: CheckersState) -> tuple[Array, Array]:
         words = _movable(state)
-        number = board.number(words)
+        number = board.count_all_bits(words)
         slots = np.arange(self.max_moves, dtype=np.int32)
         is_first = state.side == 0
-        place = board.nth(words, jnp.where(is_first, slots, number - 1 - slots))
+        place = board.nth_place(words, jnp.where(is_first, slots, number - 1 - slots))
         return jnp.where(slots < number, jnp.where(is_first, place, 127 - place), 0), number
 
     def pick(self, state: CheckersState, draw: Array) -> Array:
         words = _movable(state)
-        number = board.number(words)
-        place = board.nth(words, jnp.minimum((draw * number.astype(jnp.float32)).astype(jnp.int32), number - 1))
+        number = board.count_all_bits(words)
+        place = board.nth_place(words, jnp.minimum((draw * number.astype(jnp.float32)).astype(jnp.int32), number - 1))
         return jnp.where(state.side == 0, place, 127 - place)
 
     def step(self, state: CheckersState, action: Array) -> CheckersState:
@@ -111,7 +113,7 @@ class Checkers(Game):
         own, other = _mover_first(state)
 
         start = np.uint32(1) << (action & 31).astype(jnp.uint32)
-        nears = [neighbours(jnp.where(action >> 5 == d, start, NONE), d) for d in range(4)]
+        nears = [neighbours(jnp.where(action >> 5 == d, start, NO_SQUARES), d) for d in range(4)]
         near, far = union(nears), union([neighbours(square, d) for d, square in enumerate(nears)])
         taken = near & other
         is_jump = taken != 0
@@ -119,7 +121,7 @@ class Checkers(Game):
 
         was_king = state.kings & start != 0
         is_king = was_king | (end & jnp.where(is_first, *LAST_ROWS) != 0)
-        kings = state.kings & ~(start | taken) | jnp.where(is_king, end, NONE)
+        kings = state.kings & ~(start | taken) | jnp.where(is_king, end, NO_SQUARES)
         own, other = own & ~start | end, other & ~taken
         goes_on = is_jump & (is_king == was_king) & (union(jumps(able(end, kings, is_first), own, other)) != 0)
 
@@ -127,7 +129,7 @@ class Checkers(Game):
             black=jnp.where(is_first, own, other),
             white=jnp.where(is_first, other, own),
             kings=kings,
-            jumper=jnp.where(goes_on, end, NONE),
+            jumper=jnp.where(goes_on, end, NO_SQUARES),
             side=jnp.where(goes_on, state.side, state.side ^ np.uint8(1)),
             quiet=jnp.where(is_jump, np.int16(0), state.quiet + np.int16(1)),
             winner=jnp.int8(0),
@@ -141,8 +143,8 @@ class Checkers(Game):
         return state.winner.astype(jnp.float32)
 
     def observe(self, state: CheckersState) -> Array:
-        """[8, 8, 6]: the mover's men, its kings, the other side's men, its kings; the piece that must jump on; and, all
-        over the board, how near the draw is, from 0 to 1.
+        """Show a net [8, 8, 6]: the mover's men, its kings, the other side's men, its kings; the piece that must jump
+        on; and, all over the board, how near the draw is, from 0 to 1.
 
         The mover's home row first, each row from the mover's left.
         """
@@ -155,25 +157,25 @@ class Checkers(Game):
 
     # --- for searches ----------------------------------------------------------------------------------------------
 
-    feature_names = features.NAMES
-    point_weights = features.POINTS
+    feature_names = tuple(features.CHECKERS_POINTS)
+    point_weights = tuple(features.CHECKERS_POINTS.values())
     point = 0.3
 
     def features(self, state: CheckersState) -> Array:
-        """See `features.features`. A point is a man."""
+        """Count features, as `features.features` does; a point is a man."""
         return features.features(state.black, state.white, state.kings, state.side == 0)
 
     def noisy(self, state: CheckersState, action: Array) -> Array:
-        """Jumps, which are all moves where there is one, and steps that make a king."""
+        """Tell whether an action jumps, as all do where one can, or makes a king."""
         is_jump = self.must_answer(state)
         return is_jump | (self._end_row(state, action, is_jump) == 7)
 
     def must_answer(self, state: CheckersState) -> Array:
-        """Who can jump must."""
+        """Tell whether the side to move can jump, and so must."""
         return union(_jumpers(state)[1]) != 0
 
     def order(self, state: CheckersState, action: Array) -> Array:
-        """Men that become kings, then those that go furthest, kings in between; men leave their home row last.
+        """Put men that become kings first, then those that go furthest, kings in between; men leave home last.
 
         Jumps need not come first: where there is one, there is nothing else.
         """
@@ -182,13 +184,13 @@ class Checkers(Game):
         return jnp.where(row < 0, 90, jnp.where(is_from_home, 0, 20 * row + jnp.where(row == 7, 60, 0)))
 
     def _end_row(self, state: CheckersState, action: Array, is_jump: Array) -> Array:
-        """int32 []: the row that a man goes to, counted from 0 at its home row; -1 for a king."""
+        """Return the row that a man goes to, int32 [], counted from 0 at its home row; -1 for a king."""
         square = jnp.asarray(action, jnp.int32) & 31
         turned = jnp.where(state.side == 0, square, 31 - square)
         return jnp.where(bits.has(state.kings, turned), -1, (square >> 2) + jnp.where(is_jump, 2, 1))
 
     def hash(self, state: CheckersState) -> Array:
-        """The plies left before the draw matter where a search may get there."""
+        """Mix all fields into a key, but the plies left before the draw only where a search may get there."""
         left = jnp.minimum(self.draw_plies - state.quiet.astype(jnp.int32), 65)
         rest = state.side.astype(jnp.uint32) | left.astype(jnp.uint32) << np.uint32(1)
         return hash_words(state.black, state.white, state.kings, state.jumper, rest)
@@ -196,14 +198,14 @@ class Checkers(Game):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _pieces(self, state: CheckersState) -> dict[int, str]:
-        """What stands on which numbers: b or w, in capitals if a king."""
-        men = {number: piece for piece, word in zip("bw", state[:2]) for number in board.numbers(int(word))}
-        return men | {number: men[number].upper() for number in board.numbers(int(state.kings))}
+        """List the pieces by the numbers of their squares: b or w, in capitals if a king."""
+        men = {number: piece for piece, word in zip("bw", state[:2]) for number in board.list_squares(int(word))}
+        return men | {number: men[number].upper() for number in board.list_squares(int(state.kings))}
 
     def show(self, state: CheckersState, seat: int = 0) -> str:
-        """The numbered squares and what stands on them, the home row of `seat` at the bottom."""
+        """Draw the numbered squares and what stands on them, the home row of `seat` at the bottom."""
         pieces = self._pieces(state)
-        turned = board.NUMBERS[::-1] if seat == 0 else board.NUMBERS[:, ::-1]
+        turned = SQUARE_NUMBERS[::-1] if seat == 0 else SQUARE_NUMBERS[:, ::-1]
         rows = [[f"{n:>3}{pieces.get(n, grid.STONES[0])}" if n else "    " for n in row] for row in turned.tolist()]
         lines = ["".join(row).rstrip() for row in rows]
         return "\n".join([*lines, *self._duty(state)])
@@ -215,8 +217,8 @@ class Checkers(Game):
     def view(self, state: CheckersState, seat: int = 0) -> GridView:
         pieces = self._pieces(state)
         return grid.view(
-            [[pieces.get(n, "") for n in row] for row in board.NUMBERS.tolist()],
-            names=[[str(n) if n else "" for n in row] for row in board.NUMBERS.tolist()],
+            [[pieces.get(n, "") for n in row] for row in SQUARE_NUMBERS.tolist()],
+            names=[[str(n) if n else "" for n in row] for row in SQUARE_NUMBERS.tolist()],
             note="".join(self._duty(state)),
             pieces={letter: {"glyph": glyph, "side": side} for letter, (glyph, side) in _PIECES.items()},
             checkered=True,
@@ -225,12 +227,12 @@ class Checkers(Game):
         )
 
     def action_name(self, state: CheckersState, action: int) -> str:
-        """Start and end as players number them, 11-15 for a step and 15x22 for a jump; a jump at a time."""
+        """Name a move as players do, 11-15 for a step and 15x22 for a jump; a jump at a time."""
         start, sign, end = self._path(state, action)
         return f"{start}{sign}{end}"
 
     def _path(self, state: CheckersState, action: int) -> tuple[int, str, int]:
-        """The numbers of a move's two squares, and what stands between them when it is written down."""
+        """Return the numbers of a move's two squares, and the sign between them."""
         direction, square = divmod(action if int(state.side) == 0 else 127 - action, 32)
         near = int(neighbours(np.uint32(1 << square), direction))
         is_jump = near & int(state.black | state.white) != 0
@@ -239,7 +241,7 @@ class Checkers(Game):
 
     def places(self, state: CheckersState, action: int) -> list[Place]:
         start, _, end = self._path(state, action)
-        return [np.argwhere(number == board.NUMBERS)[0].tolist() for number in (start, end)]
+        return [np.argwhere(number == SQUARE_NUMBERS)[0].tolist() for number in (start, end)]
 
     def outcome_reason(self, state: CheckersState) -> str:
         if int(state.winner) == 0:
@@ -248,35 +250,35 @@ class Checkers(Game):
         return f"{loser} has no {'move' if int(left) else 'piece'} left"
 
     def write_position(self, state: CheckersState) -> str:
-        """See `board.write_fen`."""
-        return board.write_fen(board.Position(*(int(field) for field in state[:6])))
+        """Write the position as `board.write_checkers_fen` does."""
+        return board.write_checkers_fen(board.CheckersFen(*(int(field) for field in state[:6])))
 
     def read_position(self, text: str) -> CheckersState:
-        position = board.read_fen(text)
-        if position.quiet >= self.draw_plies:
+        fen = board.read_checkers_fen(text)
+        if fen.quiet >= self.draw_plies:
             raise BadInput(f"{text!r} cannot be: H is at most {self.draw_plies - 1}, then the game is drawn")
-        state = self._judged(_from_numbers(position))
+        state = self._judged(_from_fen(fen))
         own, other = _mover_first(state)
         jumpers = jumps(able(own & state.jumper, state.kings, state.side == 0), own, other)
-        if position.jumper and not int(union(jumpers)):
+        if fen.jumper and not int(union(jumpers)):
             raise BadInput(f"{text!r} cannot be: the piece that must jump on cannot jump")
         return state
 
 
-def _from_numbers(position: board.Position) -> CheckersState:
-    """The state of a position in which the side to move can move."""
-    black, white, kings, jumper = (jnp.uint32(word) for word in position[:4])
-    return CheckersState(black, white, kings, jumper, jnp.uint8(position.side), jnp.int16(position.quiet), jnp.int8(0))
+def _from_fen(fen: board.CheckersFen) -> CheckersState:
+    """Make the state of a position in which the side to move can move."""
+    black, white, kings, jumper = (jnp.uint32(word) for word in fen[:4])
+    return CheckersState(black, white, kings, jumper, jnp.uint8(fen.side), jnp.int16(fen.quiet), jnp.int8(0))
 
 
 def _mover_first(state: CheckersState) -> tuple[Array, Array]:
-    """The mover's pieces, and the other side's."""
+    """Return the mover's pieces, and the other side's, uint32 [] each."""
     is_first = state.side == 0
     return jnp.where(is_first, state.black, state.white), jnp.where(is_first, state.white, state.black)
 
 
 def _movable(state: CheckersState) -> list[Array]:
-    """For each direction, the mover's pieces that may go there: to jump, if any can; else to step."""
+    """List for each direction the mover's pieces that may go there: to jump, if any can; else to step."""
     own, other = _mover_first(state)
     movers, jumpers = _jumpers(state)
     must_jump = union(jumpers) != 0
@@ -284,7 +286,7 @@ def _movable(state: CheckersState) -> list[Array]:
 
 
 def _jumpers(state: CheckersState) -> tuple[list[Array], list[Array]]:
-    """For each direction, the mover's pieces that ever go there and have the move, and those of them that can jump."""
+    """List for each direction the pieces that ever go there and have the move, and those of them that can jump."""
     own, other = _mover_first(state)
     movers = able(jnp.where(state.jumper == 0, own, state.jumper), state.kings, state.side == 0)
     return movers, jumps(movers, own, other)

@@ -5,8 +5,6 @@ Bit 8 * rank + file stands for a square, on boards of up to 8 x 8 squares; small
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -17,38 +15,31 @@ from jax import Array, lax
 
 from beamzero.games.bits import Bits, constant
 
-NONE = constant()
-
 Direction = tuple[int, int]
-"""Files to the right, ranks up."""
+"""A step: files to the right, ranks up."""
 
-Tree = TypeVar("Tree")
+_Tree = TypeVar("_Tree")
 
 
 def choose(condition: Array | np.ndarray, first: Bits, second: Bits) -> Bits:
-    """`first` where `condition` holds, else `second`."""
+    """Return `first` where `condition` holds, else `second`."""
     return Bits(jnp.where(condition, first.lo, second.lo), jnp.where(condition, first.hi, second.hi))
 
 
-def union(sets: Iterable[Bits]) -> Bits:
-    """All squares of `sets`."""
-    return functools.reduce(operator.or_, sets)
-
-
 def stack(sets: Iterable[Bits]) -> Bits:
-    """The sets side by side."""
+    """Stack sets side by side."""
     lo, hi = zip(*sets, strict=True)
     return Bits(jnp.stack(lo), jnp.stack(hi))
 
 
 def back(direction: Direction) -> Direction:
-    """The opposite one."""
+    """Return the opposite direction."""
     files, ranks = direction
     return -files, -ranks
 
 
-def once(values: Tree) -> Tree:
-    """`values` as they are, unsigned words of any shape, each computed once.
+def once(values: _Tree) -> _Tree:
+    """Return `values`, unsigned words of any shape, such that each is computed once.
 
     XLA on a CPU joins long chains of cheap operations and computes what they share anew for each use, and for each
     element of a use, which costs more than all the rest. It does not see through a loop, and to turn all bits over
@@ -58,7 +49,7 @@ def once(values: Tree) -> Tree:
 
 
 class Compass:
-    """D directions at once, on a board of `size` x `size`: sets [] or [D] to sets [D].
+    """Steps in D directions at once, on a board of `size` x `size`: sets [] or [D] to sets [D].
 
     A step is a rotation of the 64 bits, which serves both ways, and a mask for what would leave the board.
     """
@@ -70,14 +61,14 @@ class Compass:
         self._arrivals = Bits(np.array([x.lo for x in arrivals]), np.array([x.hi for x in arrivals]))
 
     def step(self, squares: Bits) -> Bits:
-        """Where one step leads from each of `squares`; what would leave the board is gone."""
+        """Return the squares one step from each of `squares`; those off the board are gone."""
         lo, hi = choose(self._swap, Bits(squares.hi, squares.lo), squares)
         up, down = self._up, np.uint32(32) - self._up
         return Bits(lo << up | hi >> down, hi << up | lo >> down) & self._arrivals
 
 
 def _arrivals(size: int, direction: Direction) -> Bits:
-    """The squares that a step in `direction` from another one of the board can lead to."""
+    """Return the squares that a step in `direction` from another one of the board can lead to."""
     files, ranks = direction
     inside = range(size)
     return constant(
@@ -94,16 +85,16 @@ class Board:
         self.dark = constant(*(8 * r + f for r in range(size) for f in range(size) if (r + f) % 2 == 0))
 
     def rank(self, rank: int) -> Bits:
-        """All squares of a rank, counted from 0."""
+        """Return all squares of a rank, counted from 0."""
         return constant(*(8 * rank + file for file in range(self.size)))
 
     def step(self, squares: Bits, direction: Direction) -> Bits:
-        """Where one step leads from each of `squares`; what would leave the board is gone."""
+        """Return the squares one step from each of `squares`; those off the board are gone."""
         files, ranks = direction
         return squares.shift(8 * ranks + files) & _arrivals(self.size, direction)
 
     def see(self, squares: Bits, direction: Direction, through: Bits) -> Bits:
-        """What is seen from `squares` along `direction`: all that lies in `through`, and the first that does not.
+        """Return the squares seen from `squares` along `direction`: all in `through`, and the first that is not.
 
         The view grows by one square, by two, and by three more: all that there is between two edges of a board.
         """
@@ -116,8 +107,8 @@ class Board:
             view |= free & view.shift(length * by)
         return self.step(view, direction)
 
-    def turn(self, squares: Bits) -> Bits:
-        """The board seen from the other side: ranks in the other order, files as they are."""
+    def flip(self, squares: Bits) -> Bits:
+        """Return the squares as the other side sees them: ranks in the other order, files as they are."""
         turned = Bits(_swap_bytes(squares.hi), _swap_bytes(squares.lo))
         return turned.shift(8 * (self.size - 8))
 

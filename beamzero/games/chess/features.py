@@ -1,4 +1,4 @@
-"""What is good about a position: counts of bits, as cheap as they come, since a search asks for them at every leaf."""
+"""Features of chess: counts of bits, as cheap as they come, since a search asks for them at every leaf."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import operator
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.games.bits import Bits, constant
-from beamzero.games.chess.board import Direction, union
+from beamzero.games.bits import Bits, constant, union
+from beamzero.games.chess.board import Direction
 from beamzero.games.chess.moves import (
     BISHOP,
     DIAGONALS,
@@ -21,16 +21,16 @@ from beamzero.games.chess.moves import (
     QUEEN,
     ROOK,
     STRAIGHTS,
+    BoardPosition,
     E,
     N,
-    Position,
     S,
     Variant,
     W,
 )
-from beamzero.games.chess.state import turn
+from beamzero.games.chess.state import flip_position
 
-POINTS: dict[str, float] = {
+CHESS_POINTS: dict[str, float] = {
     "pawns": 1.0,
     "knights": 3.0,
     "bishops": 3.0,
@@ -52,14 +52,14 @@ POINTS: dict[str, float] = {
 """The features, and how many pawns one of each is worth."""
 
 
-def find_features(variant: Variant, position: Position) -> dict[str, Array]:
-    """int32 each, by name: what the side to move has less what the other side has."""
-    own, other = _one_side(variant, position), _one_side(variant, turn(variant, position))
-    return {name: own[name] - other[name] for name in POINTS}
+def find_features(variant: Variant, position: BoardPosition) -> dict[str, Array]:
+    """Count features by name, int32 [] each: those of the side to move less those of the other side."""
+    own, other = _one_side(variant, position), _one_side(variant, flip_position(variant, position))
+    return {name: own[name] - other[name] for name in CHESS_POINTS}
 
 
-def _one_side(variant: Variant, position: Position) -> dict[str, Array]:
-    """What the side to move has."""
+def _one_side(variant: Variant, position: BoardPosition) -> dict[str, Array]:
+    """Count the features of the side to move by name, int32 [] each."""
     own = position.own
     return {
         "pawns": (own & position.kind(PAWN)).number(),
@@ -73,10 +73,10 @@ def _one_side(variant: Variant, position: Position) -> dict[str, Array]:
     }
 
 
-def _activity(variant: Variant, position: Position) -> dict[str, Array]:
-    """Moves to squares without own pieces, legal or not: all, and those to squares beside the other king.
+def _activity(variant: Variant, position: BoardPosition) -> dict[str, Array]:
+    """Count moves to squares without own pieces, legal or not: all, and those to squares beside the other king.
 
-    Those count while there is a queen to make use of it. Queens go along diagonals and straight.
+    The latter count while there is a queen to make use of them. Queens go along diagonals and straight.
     """
     board, own, enemy = variant.board, position.own, position.enemy
     empty = board.squares - (own | enemy)
@@ -97,10 +97,11 @@ def _activity(variant: Variant, position: Position) -> dict[str, Array]:
     }
 
 
-def _pawns(variant: Variant, position: Position) -> dict[str, Array]:
-    """A doubled pawn has one of its side before it on its file, a lone one has none on the files beside.
+def _pawns(variant: Variant, position: BoardPosition) -> dict[str, Array]:
+    """Count the steps of pawns, and doubled, lone and passed ones.
 
-    A passed pawn has none of the other side before it, on its file or beside.
+    A doubled pawn has one of its side before it on its file, a lone one has none on the files beside. A passed pawn
+    has none of the other side before it, on its file or beside.
     """
     board = variant.board
     pawns, others = position.own & position.kind(PAWN), position.enemy & position.kind(PAWN)
@@ -116,8 +117,8 @@ def _pawns(variant: Variant, position: Position) -> dict[str, Array]:
     }
 
 
-def _shield(variant: Variant, position: Position) -> dict[str, Array]:
-    """Pawns on the three files of the king, one or two ranks before it, while the other side has a queen."""
+def _shield(variant: Variant, position: BoardPosition) -> dict[str, Array]:
+    """Count pawns on the three files of the king, one or two ranks before it, while the other side has a queen."""
     board, own = variant.board, position.own
     king = own & position.kind(KING)
     front = board.step(union([king, board.step(king, E), board.step(king, W)]), N)
@@ -130,19 +131,19 @@ def _total(sets: list[Bits]) -> Array:
 
 
 def _all(variant: Variant, squares: Bits, way: Direction) -> Bits:
-    """All squares that lie that way from any of `squares`."""
+    """Return all squares that lie that way from any of `squares`."""
     return variant.board.see(squares, way, variant.board.squares)
 
 
 def _middle(variant: Variant, width: int) -> Bits:
-    """`width` x `width` squares in the middle of the board."""
+    """Return the `width` x `width` squares in the middle of the board."""
     low = (variant.size - width) // 2
     middle = range(low, low + width)
     return constant(*(8 * rank + file for rank in middle for file in middle))
 
 
 def _steps(variant: Variant, pawns: Bits) -> Array:
-    """How many steps pawns are ahead of where they began, added up digit by digit of the binary numbers."""
+    """Count the steps of pawns from where they began, int32 [], added up digit by digit of the binary numbers."""
     most = variant.size - 3
     ranks = [[variant.board.rank(1 + n) for n in range(most + 1) if n >> i & 1] for i in range(most.bit_length())]
     return functools.reduce(operator.add, [(pawns & union(some)).number() << i for i, some in enumerate(ranks)])

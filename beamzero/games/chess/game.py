@@ -13,11 +13,11 @@ from jax import Array, lax
 
 from beamzero.core.errors import BadInput
 from beamzero.games import grid
-from beamzero.games.bits import Bits
+from beamzero.games.bits import Bits, union
 from beamzero.games.chess import notation
-from beamzero.games.chess.board import once, union
-from beamzero.games.chess.features import POINTS, find_features
-from beamzero.games.chess.moves import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, Position, Variant
+from beamzero.games.chess.board import once
+from beamzero.games.chess.features import CHESS_POINTS, find_features
+from beamzero.games.chess.moves import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, BoardPosition, Variant
 from beamzero.games.chess.order import find_order, is_noisy
 from beamzero.games.chess.state import (
     BOARD,
@@ -26,11 +26,11 @@ from beamzero.games.chess.state import (
     Ending,
     board_of,
     enough_material,
+    flip_position,
     hash_position,
     make_move,
     passed_file,
     position_of,
-    turn,
 )
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words, words_of
@@ -38,14 +38,14 @@ from beamzero.games.places import Place
 from beamzero.games.views import GridView
 
 _HORIZON = 64
-"""How many plies a search looks ahead at most."""
+"""The most plies that a search looks ahead."""
 
 _compiled = functools.partial(jax.jit, static_argnums=0)
 
 
 @dataclasses.dataclass(frozen=True)
 class _AnyChess(Game):
-    """What both sizes share.
+    """The rules of chess on a board of any size.
 
     An action is ``plane * size**2 + square``: the square to move from and the kind of move, see `moves.py`, both as
     the mover sees them, with the board turned for black. A pawn that reaches the last rank becomes a queen, unless
@@ -85,7 +85,7 @@ class _AnyChess(Game):
         return self._blank(notation.read_fen(self.variant, self.start))
 
     def _blank(self, fen: notation.Fen) -> ChessState:
-        """A game that begins here. What follows from the rules, such as its end, is for `_arrive` to find."""
+        """Make the state of a game that begins here, without what `_arrive` finds by the rules, such as its end."""
         board = {name: jnp.uint32(word) for name, word in zip(BOARD, fen.words, strict=True)}
         castling, passed, ply = jnp.uint8(fen.castling), jnp.uint8(fen.passed), jnp.int32(fen.ply)
         key = hash_position(board.values(), castling, passed, ply & 1)
@@ -110,17 +110,17 @@ class _AnyChess(Game):
     def player(self, state: ChessState) -> Array:
         return state.ply & 1
 
-    def _position(self, state: ChessState) -> Position:
+    def _position(self, state: ChessState) -> BoardPosition:
         return position_of(self.variant, state[:8], state.castling, state.passed)
 
     def _targets(self, state: ChessState) -> Bits:
-        """[P] by plane: the squares that legal moves lead to."""
+        """Return the squares that legal moves lead to, sets [P] by plane."""
         position = self._position(state)
         return once(self.variant.targets(*once((position, self.variant.threats(position)))))
 
     @_compiled
     def legal(self, state: ChessState) -> Array:
-        """A set of targets, moved back to where its moves come from, is a plane of the answer."""
+        """Return which actions are legal: targets, moved back to where their moves come from, by plane."""
         size = self.variant.size
         squares = np.arange(size**2, dtype=np.int32)
         bits = (squares // size * 8 + squares % size)[None] + self.variant.offsets[:, None]  # [P, size**2]
@@ -143,7 +143,7 @@ class _AnyChess(Game):
         return self._nth_action(targets, rank)[0]
 
     def _nth_action(self, targets: Bits, rank: Array) -> tuple[Array, Array]:
-        """The action of the move with `rank` others before it, plane by plane; and how many there are."""
+        """Return the action of the move with `rank` others before it, plane by plane; and the number of moves."""
         planes = self.variant.planes
         # A sum up to each plane; as a matrix product it is many times faster than jnp.cumsum.
         sums = jnp.dot(targets.number().astype(jnp.float32), np.tri(planes, dtype=np.float32).T)
@@ -154,7 +154,7 @@ class _AnyChess(Game):
         return self._action(plane, Bits(targets.lo[plane], targets.hi[plane]).nth(rank - before)), upto[-1]
 
     def _action(self, plane: Array, target: Array) -> Array:
-        """The action of a plane's move that leads to the bit `target`."""
+        """Return the action of a plane's move that leads to the bit `target`."""
         origin = target - jnp.asarray(self.variant.offsets)[plane]
         size = self.variant.size
         return plane * size**2 + (origin >> 3) * size + (origin & 7)
@@ -173,10 +173,10 @@ class _AnyChess(Game):
                 earlier=jnp.concatenate([once(jnp.stack(state[:8]))[None], state.earlier[:-1]]),
                 earlier_repeats=jnp.concatenate([state.repeats[None], state.earlier_repeats[:-1]]),
             )
-        return keep_if(self.over(state), state, self._arrive(moved, turn(self.variant, after)))
+        return keep_if(self.over(state), state, self._arrive(moved, flip_position(self.variant, after)))
 
-    def _arrive(self, state: ChessState, position: Position) -> ChessState:
-        """`state` with `position` on its board, and with all that follows from the rules."""
+    def _arrive(self, state: ChessState, position: BoardPosition) -> ChessState:
+        """Put `position` on the board of `state`, with all that follows from the rules."""
         position = once(position)
         threats = self.variant.threats(position)
         check, passing, free = once(
@@ -222,7 +222,7 @@ class _AnyChess(Game):
 
     @_compiled
     def observe(self, state: ChessState) -> Array:
-        """[size, size, channels], the mover's first rank first.
+        """Show a net [size, size, channels], the mover's first rank first.
 
         For this position and each of those before it: a plane for each kind of piece of the mover (pawn, knight,
         bishop, rook, queen, king), the same for the other side, and one with how often the position had been there
@@ -234,7 +234,7 @@ class _AnyChess(Game):
         seen = position_of(self.variant, list(words.T), jnp.zeros(ages, jnp.uint8), jnp.zeros(ages, jnp.uint8))
         # The other side was to move one, three, five plies ago, and saw the board from its side.
         turned = np.arange(ages) % 2 == 1
-        position = jax.tree.map(functools.partial(jnp.where, turned), turn(self.variant, seen), seen)
+        position = jax.tree.map(functools.partial(jnp.where, turned), flip_position(self.variant, seen), seen)
         pieces = [owner & position.kind(kind) for owner in (position.own, position.enemy) for kind in self.kinds]
         rest = [
             self.player(state).astype(jnp.float32),
@@ -261,13 +261,13 @@ class _AnyChess(Game):
 
     @_compiled
     def features(self, state: ChessState) -> Array:
-        """Material, activity, pawns and the king's safety: see `features.py`."""
+        """Count material, activity, pawns and the king's safety: see `features.py`."""
         found = find_features(self.variant, self._position(state))
         return jnp.stack([found[name] for name in self.feature_names]).astype(jnp.float32)
 
     @_compiled
     def noisy(self, state: ChessState, action: Array) -> Array:
-        """Captures, but those of what is defended by what is worth more; and pawns that become queens."""
+        """Tell whether a piece is taken that is worth it or not defended, or a pawn becomes a queen."""
         position = self._position(state)
         attacked = self.variant.threats(position).attacked
         return is_noisy(self.variant, position, attacked, self.variant.read_action(action))
@@ -277,14 +277,14 @@ class _AnyChess(Game):
 
     @_compiled
     def order(self, state: ChessState, action: Array) -> Array:
-        """Captures, the best ones first, then threats, then moves forward, then moves back."""
+        """Put captures first, the best ones before others, then threats, then moves forward, then moves back."""
         position = self._position(state)
         attacked = self.variant.threats(position).attacked
         return find_order(self.variant, position, attacked, self.variant.read_action(action))
 
     @_compiled
     def hash(self, state: ChessState) -> Array:
-        """The position, those that have been there twice, and the counts where they near their limits.
+        """Mix the position, those that have been there twice, and the counts where they near their limits, into a key.
 
         A position that has been there once is left out: to end the game it would have to come twice more, which takes
         at least five plies.
@@ -305,11 +305,11 @@ class _AnyChess(Game):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def read_position(self, text: str) -> ChessState:
-        """The state that a line of FEN describes; move counts may be left out."""
+        """Read a position from a line of FEN; move counts may be left out."""
         fen = notation.read_fen(self.variant, text)
         if fen.ply >= self.max_plies:
             raise BadInput(f"{text!r} is no position: the longest game has {self.max_plies} plies")
-        state, waiting_in_check = _settle(self, self._blank(fen))
+        state, waiting_in_check = _complete(self, self._blank(fen))
         if bool(waiting_in_check):
             raise BadInput(f"{text!r} is no position: the side that is not to move is in check")
         return state
@@ -328,7 +328,7 @@ class _AnyChess(Game):
         return self._san(state, self._moves(state), action)
 
     def parse_action(self, state: ChessState, text: str) -> int:
-        """SAN, with or without the signs of check and mate, or UCI."""
+        """Read a move in SAN, with or without the signs of check and mate, or in UCI."""
         wanted, moves = text.strip(), self._moves(state)
         san = wanted.rstrip("+#!?").replace("0", "O") if wanted.startswith("0") else wanted.rstrip("+#!?")
         rows, all_moves = notation.cells(self.variant, state), list(moves.values())
@@ -342,17 +342,17 @@ class _AnyChess(Game):
         move = notation.read_action(self.variant, notation.cells(self.variant, state), int(state.ply) & 1, action)
         return [list(divmod(bit, 8)) for bit in (move.origin, move.target)]
 
-    def _moves(self, state: ChessState) -> dict[int, notation.Move]:
-        """The legal actions, and what they are."""
+    def _moves(self, state: ChessState) -> dict[int, notation.WrittenMove]:
+        """List the legal actions with their moves."""
         rows, side = notation.cells(self.variant, state), int(state.ply) & 1
         return {a: notation.read_action(self.variant, rows, side, a) for a in self.legal_actions(state)}
 
-    def _san(self, state: ChessState, moves: dict[int, notation.Move], action: int) -> str:
+    def _san(self, state: ChessState, moves: dict[int, notation.WrittenMove], action: int) -> str:
         suffix = ("", "+", "#")[int(_gives_check(self, state, action))]
         return notation.write_san(notation.cells(self.variant, state), moves[action], list(moves.values()), suffix)
 
     def play_on(self, state: ChessState) -> ChessState:
-        """Draws by repetition, fifty moves, material and length are claimed, or not even seen."""
+        """Return `state` as if a draw by repetition, fifty moves, material or length had not ended the game."""
         claimed = int(state.ending) in (Ending.MATERIAL, Ending.THREEFOLD, Ending.FIFTY_MOVES, Ending.LENGTH)
         return state._replace(ending=jnp.int8(Ending.NONE)) if claimed else state
 
@@ -374,16 +374,16 @@ _DRAWS = {
 
 
 @_compiled
-def _settle(game: _AnyChess, state: ChessState) -> tuple[ChessState, Array]:
-    """`state` with all that follows from the rules; and whether the side that is not to move is in check."""
+def _complete(game: _AnyChess, state: ChessState) -> tuple[ChessState, Array]:
+    """Add to `state` all that follows from the rules; and tell whether the side that is not to move is in check."""
     position = game._position(state)
-    waiting = game.variant.threats(turn(game.variant, position))
+    waiting = game.variant.threats(flip_position(game.variant, position))
     return game._arrive(state, position), waiting.checkers.any()
 
 
 @_compiled
 def _gives_check(game: _AnyChess, state: ChessState, action: Array) -> Array:
-    """int32 []: 0 for a quiet move, 1 for check, 2 for mate."""
+    """Return 0 for a quiet move, 1 for check, 2 for mate, int32 []."""
     after = game.step(state, action)
     mate = after.ending == Ending.CHECKMATE
     return game.must_answer(after).astype(jnp.int32) + mate.astype(jnp.int32)
@@ -403,11 +403,11 @@ class Chess(_AnyChess):
     kinds: ClassVar[tuple[int, ...]] = (PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING)
     start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
     max_moves = 218
-    feature_names: ClassVar[tuple[str, ...]] = tuple(POINTS)
-    point_weights: ClassVar[tuple[float, ...]] = tuple(POINTS.values())
+    feature_names: ClassVar[tuple[str, ...]] = tuple(CHESS_POINTS)
+    point_weights: ClassVar[tuple[float, ...]] = tuple(CHESS_POINTS.values())
 
 
-_SMALL_POINTS = {name: points for name, points in POINTS.items() if name != "bishops"}
+_SMALL_POINTS = {name: points for name, points in CHESS_POINTS.items() if name != "bishops"}
 _SMALL_POINTS |= {"pawn_steps": 0.05, "passed_steps": 0.25}  # A pawn is soon a queen on a small board.
 
 

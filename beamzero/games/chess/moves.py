@@ -18,14 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.games.bits import Bits, constant, only_if
-from beamzero.games.chess.board import NONE, Board, Compass, Direction, back, choose, once, stack, union
+from beamzero.games.bits import EMPTY, Bits, constant, only_if, union
+from beamzero.games.chess.board import Board, Compass, Direction, back, choose, once, stack
 
 N, NE, E, SE, S, SW, W, NW = (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)
 DIRECTIONS: tuple[Direction, ...] = (N, NE, E, SE, S, SW, W, NW)
 STRAIGHTS, DIAGONALS = DIRECTIONS[::2], DIRECTIONS[1::2]
 LINES = DIRECTIONS[:4]
-"""Each there and back."""
+"""The four lines, each of which is gone along both ways."""
 
 JUMPS: tuple[Direction, ...] = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
 TAKES: tuple[Direction, ...] = (NW, NE)
@@ -33,10 +33,10 @@ UNDERPROMOTIONS: tuple[Direction, ...] = (NW, N, NE)
 
 # Three bits say what stands on a square: 4 for a slider, of which 1 goes along diagonals and 2 along lines.
 PAWN, KNIGHT, KING, BISHOP, ROOK, QUEEN = 0b001, 0b010, 0b011, 0b101, 0b110, 0b111
-LETTERS = {PAWN: "P", KNIGHT: "N", BISHOP: "B", ROOK: "R", QUEEN: "Q", KING: "K"}
+PIECE_LETTERS = {PAWN: "P", KNIGHT: "N", BISHOP: "B", ROOK: "R", QUEEN: "Q", KING: "K"}
 
 
-class Position(NamedTuple):
+class BoardPosition(NamedTuple):
     """A position as the side to move sees it."""
 
     own: Bits
@@ -46,7 +46,7 @@ class Position(NamedTuple):
     passed: Bits  # the square that a pawn has just passed over in a double step, or none
 
     def kind(self, kind: int) -> Bits:
-        """The squares of all pieces of a kind, of both sides."""
+        """Return the squares of all pieces of a kind, of both sides."""
         wanted = [plane for i, plane in enumerate(self.kinds) if kind >> i & 1]
         others = [plane for i, plane in enumerate(self.kinds) if not kind >> i & 1]
         squares = functools.reduce(operator.and_, wanted)
@@ -54,16 +54,16 @@ class Position(NamedTuple):
 
     @property
     def straight(self) -> Bits:
-        """Rooks and queens."""
+        """The squares of rooks and queens."""
         return self.kinds[2] & self.kinds[1]
 
     @property
     def diagonal(self) -> Bits:
-        """Bishops and queens."""
+        """The squares of bishops and queens."""
         return self.kinds[2] & self.kinds[0]
 
     def sliders(self, way: Direction) -> Bits:
-        """What moves `way` as far as it likes."""
+        """Return the squares of the pieces that slide `way`."""
         return self.diagonal if way in DIAGONALS else self.straight
 
 
@@ -76,7 +76,7 @@ class Move(NamedTuple):
 
 
 class Threats(NamedTuple):
-    """What the enemy does to the king of the side to move."""
+    """Attacks, checks and pins by the enemy, against the king of the side to move."""
 
     attacked: Bits  # squares that the king must not go to; it does not hide those behind it from sliders
     checkers: Bits
@@ -87,7 +87,7 @@ class Threats(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """A size of board, the file of the king, the pieces beside the queen that a pawn may become."""
+    """A variant of chess: a size of board, the file of the king, the pieces beside the queen that a pawn may become."""
 
     size: int
     king_file: int
@@ -122,11 +122,11 @@ class Variant:
         return np.array([8 * ranks + files for files, ranks in steps], np.int32)
 
     def plane(self, direction: Direction, distance: int) -> int:
-        """The number of a sliding plane."""
+        """Return the number of a sliding plane."""
         return DIRECTIONS.index(direction) * (self.size - 1) + distance - 1
 
     def read_action(self, action: Array) -> Move:
-        """The move of an action."""
+        """Read an action as a move."""
         action = jnp.asarray(action, jnp.int32)
         plane, square = action // self.size**2, action % self.size**2
         origin = square // self.size * 8 + square % self.size
@@ -134,13 +134,13 @@ class Variant:
 
     @functools.cached_property
     def castles(self) -> tuple[Castle, Castle]:
-        """To the king's side, and to the queen's."""
+        """The ways to castle: to the king's side, and to the queen's."""
         return Castle(self.king_file, self.size - 1), Castle(self.king_file, 0)
 
     # --- the moves ---------------------------------------------------------------------------------------------------
 
-    def threats(self, position: Position) -> Threats:
-        """What keeps the side to move from moving as it likes."""
+    def threats(self, position: BoardPosition) -> Threats:
+        """Find the attacks, checks and pins that keep the side to move from moving as it likes."""
         board, own, enemy = self.board, position.own, position.enemy
         king, knights, pawns = own & position.kind(KING), enemy & position.kind(KNIGHT), enemy & position.kind(PAWN)
         empty = board.squares - (own | enemy)
@@ -159,15 +159,17 @@ class Variant:
         # A pawn that could be taken in passing is looked at like a pinned piece: it might shield the king.
         shields = own | board.step(position.passed, S)
         pinned = [shields & ((seen[i] & attacks[i + 4]) | (seen[i + 4] & attacks[i])) for i in range(4)]
-        threats = Threats(attacked, checkers, answers, tuple(pinned), passing=(NONE, NONE))
+        threats = Threats(attacked, checkers, answers, tuple(pinned), passing=(EMPTY, EMPTY))
         right, left = DIRECTIONS.index(E), DIRECTIONS.index(W)
         along = [(seen[right], attacks[left]), (seen[left], attacks[right])]
         return threats._replace(passing=tuple(self._passing(position, threats, way, along) for way in TAKES))
 
-    def _passing(self, position: Position, threats: Threats, way: Direction, along: list[tuple[Bits, Bits]]) -> Bits:
-        """The square passed over, where a pawn may go `way` to take in passing.
+    def _passing(
+        self, position: BoardPosition, threats: Threats, way: Direction, along: list[tuple[Bits, Bits]]
+    ) -> Bits:
+        """Return the square passed over, where a pawn may go `way` to take in passing.
 
-        `along` is what the king sees to the right and what looks the other way there; and the same to the left.
+        `along` is what the king sees to the right and what looks the other way there; and both to the left.
         """
         victim = self.board.step(position.passed, S)
         taker = self.board.step(position.passed, back(way)) & self._free(position, threats, way) & position.kind(PAWN)
@@ -179,8 +181,8 @@ class Variant:
         ends_check = ((position.passed | (victim & threats.checkers)) & threats.answers).any()
         return only_if(taker.any() & ~bare & ends_check, position.passed)
 
-    def can_move(self, position: Position, threats: Threats) -> Array:
-        """bool: whether there is a legal move. Castling need not be looked at: the king could go half the way."""
+    def can_move(self, position: BoardPosition, threats: Threats) -> Array:
+        """Tell, bool [], whether there is a legal move. Castling is not looked at: the king could go half the way."""
         board, own = self.board, position.own
         empty = board.squares - (own | position.enemy)
         slides = [
@@ -193,8 +195,8 @@ class Variant:
         others |= union([*pushes, *takes])
         return (steps | (others & threats.answers) | union(threats.passing)).any()
 
-    def targets(self, position: Position, threats: Threats) -> Bits:
-        """[P]: all legal moves, by plane, as the squares they lead to."""
+    def targets(self, position: BoardPosition, threats: Threats) -> Bits:
+        """Return all legal moves as the squares they lead to, sets [P] by plane."""
         own, enemy, answers = position.own, position.enemy, threats.answers
         empty = self.board.squares - (own | enemy)
         king = own & position.kind(KING)
@@ -205,7 +207,7 @@ class Variant:
         double = (_by_direction({N: pushes[1]}) & answers) | _by_direction(self._castles(position, threats))
         front = stack([own & position.sliders(way) & self._free(position, threats, way) for way in DIRECTIONS])
         slides = []
-        for more in (near, double, *[NONE] * (self.size - 3)):
+        for more in (near, double, *[EMPTY] * (self.size - 3)):
             reached = self.compass.step(front) - own
             slides.append((reached & answers) | more)
             # Both halves of a set need both halves of the one before: computed anew, seven steps are 128 times one.
@@ -220,30 +222,30 @@ class Variant:
         return Bits(*words)
 
     def jump(self, knights: Bits) -> Bits:
-        """What knights attack."""
+        """Return the squares that knights attack."""
         return union([self.board.step(knights, way) for way in JUMPS])
 
-    def _free(self, position: Position, threats: Threats, way: Direction) -> Bits:
-        """What may move this way as far as pins go."""
+    def _free(self, position: BoardPosition, threats: Threats, way: Direction) -> Bits:
+        """Return the own pieces that no pin keeps from moving `way`."""
         along = next(i for i, line in enumerate(LINES) if line in (way, back(way)))
         return position.own - union([squares for i, squares in enumerate(threats.pinned) if i != along])
 
-    def _knights(self, position: Position, threats: Threats) -> Bits:
-        """Those that may move: a pinned knight has no move."""
+    def _knights(self, position: BoardPosition, threats: Threats) -> Bits:
+        """Return the own knights that may move: a pinned one has no move."""
         return position.own & position.kind(KNIGHT) - union(threats.pinned)
 
-    def _pushes(self, position: Position, threats: Threats, empty: Bits) -> tuple[Bits, Bits]:
-        """Where pawns go by one step and, from the rank where they begin, by two."""
+    def _pushes(self, position: BoardPosition, threats: Threats, empty: Bits) -> tuple[Bits, Bits]:
+        """Return the squares where pawns go by one step and, from the rank where they begin, by two."""
         pawns = self._free(position, threats, N) & position.kind(PAWN)
         once = self.board.step(pawns, N) & empty
         return once, self.board.step(once & self.board.rank(2), N) & empty
 
-    def _takes(self, position: Position, threats: Threats) -> list[Bits]:
-        """By TAKES: where pawns take."""
+    def _takes(self, position: BoardPosition, threats: Threats) -> list[Bits]:
+        """List the squares where pawns take, by TAKES."""
         pawns = position.kind(PAWN)
         return [self.board.step(self._free(position, threats, way) & pawns, way) & position.enemy for way in TAKES]
 
-    def _castles(self, position: Position, threats: Threats) -> dict[Direction, Bits]:
+    def _castles(self, position: BoardPosition, threats: Threats) -> dict[Direction, Bits]:
         found, occupied = {}, position.own | position.enemy
         for number, (castle, way) in enumerate(zip(self.castles, (E, W), strict=True)):
             may = (position.castling & np.uint8(1 << number)) != 0
@@ -266,5 +268,5 @@ class Castle:
 
 
 def _by_direction(sets: dict[Direction, Bits]) -> Bits:
-    """[8]: the given sets, and none elsewhere."""
-    return stack([sets.get(direction, NONE) for direction in DIRECTIONS])
+    """Stack the given sets by direction, sets [8]; empty ones elsewhere."""
+    return stack([sets.get(direction, EMPTY) for direction in DIRECTIONS])

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from beamzero.core.errors import BadInput
-from beamzero.games.chess.moves import LETTERS, Variant
+from beamzero.games.chess.moves import PIECE_LETTERS, Variant
 from beamzero.games.chess.state import ChessState
 from beamzero.games.views import PieceView
 
-KINDS = {letter: kind for kind, letter in LETTERS.items()}
+KINDS = {letter: kind for kind, letter in PIECE_LETTERS.items()}
 GLYPHS = {"K": "♚", "Q": "♛", "R": "♜", "B": "♝", "N": "♞", "P": "♟"}
 PIECES: dict[str, PieceView] = {
     letter if side == 0 else letter.lower(): {"glyph": glyph, "side": side}
     for side in (0, 1)
     for letter, glyph in GLYPHS.items()
 }
-"""Each letter on a board: upper case is white's."""
+"""How each letter on a board is drawn: upper case is white's."""
 
 Cells = list[list[str]]
-"""Ranks from the first one up, of letters; "" for an empty square."""
+"""The letters of pieces, rank by rank from the first one up; "" for an empty square."""
 
 
 class Fen(NamedTuple):
-    """What a line of FEN says, as in ChessState."""
+    """The parts of a line of FEN, as in ChessState."""
 
     words: list[int]
     castling: int
@@ -33,19 +33,19 @@ class Fen(NamedTuple):
 
 
 def cells(variant: Variant, state: ChessState) -> Cells:
-    """The letters on the squares, as white sees them."""
+    """List the letters on the squares, as white sees them."""
     own, *kinds = (int(state[i]) | int(state[i + 1]) << 32 for i in range(0, 8, 2))
 
     def letter(square: int) -> str:
         kind = sum((plane >> square & 1) << i for i, plane in enumerate(kinds))
-        return "" if kind == 0 else LETTERS[kind] if own >> square & 1 else LETTERS[kind].lower()
+        return "" if kind == 0 else PIECE_LETTERS[kind] if own >> square & 1 else PIECE_LETTERS[kind].lower()
 
     rows = [[letter(8 * rank + file) for file in range(variant.size)] for rank in range(variant.size)]
     return _from_other_side(rows) if int(state.ply) & 1 else rows
 
 
 def _from_other_side(rows: Cells) -> Cells:
-    """The board turned round, and white's pieces black: a position as the other side sees it."""
+    """Turn the board round, and make white's pieces black: a position as the other side sees it."""
     return [[letter.swapcase() for letter in row] for row in reversed(rows)]
 
 
@@ -54,6 +54,7 @@ def _swap_sides(castling: int) -> int:
 
 
 def square_name(bit: int) -> str:
+    """Name a square, given by its bit, such as e4."""
     return f"{'abcdefgh'[bit & 7]}{(bit >> 3) + 1}"
 
 
@@ -61,6 +62,7 @@ def square_name(bit: int) -> str:
 
 
 def write_fen(variant: Variant, state: ChessState) -> str:
+    """Write a position as FEN."""
     ranks = []
     for row in reversed(cells(variant, state)):
         text = "".join(letter or " " for letter in row)
@@ -76,7 +78,7 @@ def write_fen(variant: Variant, state: ChessState) -> str:
 
 
 def read_fen(variant: Variant, text: str) -> Fen:
-    """What `text` says; BadInput where it cannot be a position of this game.
+    """Read a line of FEN; BadInput where it cannot be a position of this game.
 
     Whether the side that is not to move stands in check is left to the rules.
     """
@@ -135,7 +137,7 @@ def _read_board(variant: Variant, text: str, board: str) -> Cells:
 
 
 def _check_numbers(variant: Variant, text: str, side: str, pieces: list[str]) -> None:
-    """No more pieces than pawns could have become: more legal moves than the rules know of could arise otherwise."""
+    """Refuse more pieces than pawns could have become, which could have more legal moves than `max_moves`."""
     usual = {"Q": 1, "R": 2, "B": 2, "N": 2} if variant.size == 8 else {"Q": 1, "R": 2, "N": 2}
     extra = {letter: max(0, pieces.count(letter) - number) for letter, number in usual.items()}
     promoted = sum(extra.values())
@@ -159,7 +161,7 @@ def _read_castling(variant: Variant, text: str, rows: Cells, castling: str) -> i
 
 
 def _read_passed(variant: Variant, text: str, rows: Cells, side: str, passed: str) -> int:
-    """The file as a bit."""
+    """Read the file, as a bit, where a pawn may be taken in passing."""
     if passed == "-":
         return 0
     rank = variant.size - 3 if side == "w" else 2
@@ -187,8 +189,8 @@ def _pack(rows: Cells) -> list[int]:
 # --- moves -----------------------------------------------------------------------------------------------------------
 
 
-class Move(NamedTuple):
-    """A move as its parts: bits of squares as white sees them, and the letter of what a pawn becomes, or ""."""
+class WrittenMove(NamedTuple):
+    """A move for people: bits of squares as white sees them, and the letter of what a pawn becomes, or ""."""
 
     origin: int
     target: int
@@ -199,8 +201,8 @@ class Move(NamedTuple):
         return square_name(self.origin) + square_name(self.target) + self.promotion.lower()
 
 
-def read_action(variant: Variant, rows: Cells, side: int, action: int) -> Move:
-    """The parts of an action."""
+def read_action(variant: Variant, rows: Cells, side: int, action: int) -> WrittenMove:
+    """Read an action of `side` as a move for people; `rows` is the board before it."""
     size = variant.size
     plane, square = divmod(action, size**2)
     origin = 8 * (square // size) + square % size
@@ -210,14 +212,14 @@ def read_action(variant: Variant, rows: Cells, side: int, action: int) -> Move:
     first_under = 8 * (size - 1) + 8
     promotion = ""
     if plane >= first_under:
-        promotion = LETTERS[variant.underpromotions[(plane - first_under) // 3]]
+        promotion = PIECE_LETTERS[variant.underpromotions[(plane - first_under) // 3]]
     elif rows[origin >> 3][origin & 7].upper() == "P" and target >> 3 in (0, size - 1):
         promotion = "Q"
-    return Move(origin, target, promotion)
+    return WrittenMove(origin, target, promotion)
 
 
-def write_san(rows: Cells, move: Move, others: list[Move], suffix: str) -> str:
-    """`move` in SAN; `others` are the legal moves, `suffix` says check or mate."""
+def write_san(rows: Cells, move: WrittenMove, others: list[WrittenMove], suffix: str) -> str:
+    """Write a move in SAN; `others` are the legal moves, `suffix` says check or mate."""
     piece = rows[move.origin >> 3][move.origin & 7].upper()
     name = square_name(move.target)
     if piece == "K" and abs(move.target - move.origin) == 2:

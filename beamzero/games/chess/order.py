@@ -9,8 +9,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
-from beamzero.games.bits import Bits
-from beamzero.games.chess.board import once, union
+from beamzero.games.bits import Bits, union
+from beamzero.games.chess.board import once
 from beamzero.games.chess.moves import (
     BISHOP,
     DIAGONALS,
@@ -23,20 +23,20 @@ from beamzero.games.chess.moves import (
     SE,
     STRAIGHTS,
     SW,
+    BoardPosition,
     Move,
-    Position,
     Variant,
 )
 
 _RANKS = {PAWN: 1, KNIGHT: 2, BISHOP: 3, ROOK: 4, QUEEN: 5, KING: 6}
-"""Which piece is worth more, not by how much."""
+"""The pieces by how much they are worth, as places in a row."""
 
-CAPTURE, THREAT, QUIET = 128, 64, 32
-"""Captures and new queens have at least this order, and so on down; of quiet moves those that go forward have more."""
+CAPTURE_ORDER, THREAT_ORDER, QUIET_ORDER = 128, 64, 32
+"""The least order of captures and new queens, of threats, and of quiet moves; moves that go forward have more."""
 
 
-def is_noisy(variant: Variant, position: Position, attacked: Bits, move: Move) -> Array:
-    """bool: whether a pawn becomes a queen, or something is taken, in passing too, at no loss as it seems.
+def is_noisy(variant: Variant, position: BoardPosition, attacked: Bits, move: Move) -> Array:
+    """Tell, bool [], whether a pawn becomes a queen, or a piece is taken, in passing too, at no loss as it seems.
 
     Other captures would mostly lose a piece for less. To follow them too took four times the positions, in the one
     middle game that was tried, for the same value.
@@ -47,8 +47,8 @@ def is_noisy(variant: Variant, position: Position, attacked: Bits, move: Move) -
     return pays | _makes_queen(variant, move, piece)
 
 
-def find_order(variant: Variant, position: Position, attacked: Bits, move: Move) -> Array:
-    """int32, 0 to 255: captures, then threats, then moves forward, then moves back.
+def find_order(variant: Variant, position: BoardPosition, attacked: Bits, move: Move) -> Array:
+    """Rate a move, int32 [] of 0 to 255: captures first, then threats, then moves forward, then moves back.
 
     Of captures, those of the most valuable piece come first, and of these the one by the least valuable; those that
     cost more than they gain come last. `attacked` are the squares that the other side attacks, so that what stands
@@ -57,37 +57,37 @@ def find_order(variant: Variant, position: Position, attacked: Bits, move: Move)
     piece = _kind_at(position, move.origin)
     gain = _victim(position, move, piece) + jnp.where(_makes_queen(variant, move, piece), 4, 0)
     weight = jnp.where(_loses(piece, gain, attacked, move), 5 * gain, 10 * gain + 24)
-    capture = CAPTURE + weight + 6 - _rank(piece)
+    capture = CAPTURE_ORDER + weight + 6 - _rank(piece)
 
     threatens = jnp.bool_(False)
     for kind, squares in once(_posts(variant, position, attacked)).items():
         threatens |= (piece == kind) & squares.has(move.target)
     forward = (move.target >> 3) - (move.origin >> 3)
-    quiet = jnp.where(threatens, THREAT, QUIET) + 2 * forward
+    quiet = jnp.where(threatens, THREAT_ORDER, QUIET_ORDER) + 2 * forward
     quiet = jnp.where(move.plane >= variant.first_under, 0, quiet)
     return jnp.where(gain > 0, capture, quiet)
 
 
-def _kind_at(position: Position, square: Array) -> Array:
-    """int32: what stands on a square, 0 for nothing."""
+def _kind_at(position: BoardPosition, square: Array) -> Array:
+    """Return the kind of the piece on a square, int32; 0 for none."""
     bits = [squares.has(square).astype(jnp.int32) << i for i, squares in enumerate(position.kinds)]
     return bits[0] | bits[1] | bits[2]
 
 
 def _rank(kind: Array) -> Array:
-    """int32: 0 for nothing, else as in _RANKS. The numbers of the kinds rise with their ranks, but for the king's."""
+    """Return the rank of a kind as in _RANKS, int32; 0 for none. Kinds rise with their ranks, but for the king's."""
     return jnp.where(kind == KING, _RANKS[KING], kind - jnp.where(kind > KING, 2, 0))
 
 
-def _victim(position: Position, move: Move, piece: Array) -> Array:
-    """int32: the rank of what is taken, 0 for nothing. A king that castles may go where its own rook is."""
+def _victim(position: BoardPosition, move: Move, piece: Array) -> Array:
+    """Return the rank of the piece taken, int32; 0 for none. A king that castles may go where its own rook is."""
     taken = jnp.where(position.enemy.has(move.target), _rank(_kind_at(position, move.target)), 0)
     passing = (piece == PAWN) & position.passed.has(move.target)
     return jnp.where(passing, _RANKS[PAWN], taken)
 
 
 def _loses(piece: Array, gain: Array, attacked: Bits, move: Move) -> Array:
-    """bool: whether a piece goes to a defended square for what is worth less. A bishop for a knight costs nothing."""
+    """Tell whether a piece goes to a defended square for one worth less. A bishop for a knight costs nothing."""
     even = gain + jnp.where(gain == _RANKS[KNIGHT], 1, 0)
     return (_rank(piece) > even) & attacked.has(move.target)
 
@@ -96,8 +96,8 @@ def _makes_queen(variant: Variant, move: Move, piece: Array) -> Array:
     return (piece == PAWN) & (move.target >= 8 * (variant.size - 1)) & (move.plane < variant.first_under)
 
 
-def _posts(variant: Variant, position: Position, attacked: Bits) -> dict[int, Bits]:
-    """By kind of piece: the squares from which it would attack what is worth more, or is not defended, or the king."""
+def _posts(variant: Variant, position: BoardPosition, attacked: Bits) -> dict[int, Bits]:
+    """Find by kind of piece the squares from which it would attack one worth more, one not defended, or the king."""
     board = variant.board
     empty = board.squares - (position.own | position.enemy)
 

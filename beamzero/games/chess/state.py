@@ -1,4 +1,4 @@
-"""What a game of chess remembers, and how a move changes it."""
+"""The state of a game of chess, and how a move changes it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.games.bits import Bits, bit, constant, only_if
-from beamzero.games.chess.board import NONE, union
-from beamzero.games.chess.moves import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, E, Move, N, Position, S, Variant, W
+from beamzero.games.bits import EMPTY, Bits, bit, constant, only_if, union
+from beamzero.games.chess.moves import BISHOP, KNIGHT, PAWN, QUEEN, ROOK, BoardPosition, E, Move, N, S, Variant, W
 from beamzero.games.hashing import hash_words
 
 KEYS = 100
-"""How many positions are kept to see a repetition. By the fifty-move rule there are never more that could be repeated;
-where that is switched off, a repetition is seen within the last hundred plies."""
+"""The number of positions that are kept to see a repetition. By the fifty-move rule there are never more that could be
+repeated; where that is switched off, a repetition is seen within the last hundred plies."""
 
 
 class Ending(enum.IntEnum):
-    """Why a game is over."""
+    """The reason why a game is over."""
 
     NONE = 0
     CHECKMATE = 1
@@ -68,13 +67,13 @@ BOARD = ChessState._fields[:8]
 """The fields that hold the board."""
 
 
-def position_of(variant: Variant, words: Sequence[Array], castling: Array, passed: Array) -> Position:
-    """The position of a board, given as the fields of a state that hold it."""
+def position_of(variant: Variant, words: Sequence[Array], castling: Array, passed: Array) -> BoardPosition:
+    """Make the position of a board, given as the fields of a state that hold it."""
     own, *kinds = (Bits(words[i], words[i + 1]) for i in range(0, 8, 2))
     rank = 8 * (variant.size - 3)
     files = passed.astype(jnp.uint32) << np.uint32(rank % 32)
     nothing = jnp.zeros_like(files)
-    return Position(
+    return BoardPosition(
         own=own,
         enemy=union(kinds) - own,
         kinds=(kinds[0], kinds[1], kinds[2]),
@@ -83,24 +82,24 @@ def position_of(variant: Variant, words: Sequence[Array], castling: Array, passe
     )
 
 
-def board_of(position: Position) -> dict[str, Array]:
-    """The fields of a state that hold its board."""
+def board_of(position: BoardPosition) -> dict[str, Array]:
+    """Return the fields of a state that hold its board, by name."""
     words = [word for squares in (position.own, *position.kinds) for word in squares]
     return dict(zip(BOARD, words, strict=True))
 
 
-def passed_file(variant: Variant, position: Position) -> Array:
-    """uint8: the file, as a bit, of the square passed over."""
+def passed_file(variant: Variant, position: BoardPosition) -> Array:
+    """Return the file, as a bit, of the square passed over, uint8."""
     rank = 8 * (variant.size - 3)
     word = position.passed.hi if rank >= 32 else position.passed.lo
     return (word >> np.uint32(rank % 32)).astype(jnp.uint8)
 
 
-def turn(variant: Variant, position: Position) -> Position:
-    """The same position with the other side to move."""
-    other = variant.board.turn
+def flip_position(variant: Variant, position: BoardPosition) -> BoardPosition:
+    """Return the position as the other side sees it, and with that side to move."""
+    other = variant.board.flip
     first, second, third = position.kinds
-    return Position(
+    return BoardPosition(
         own=other(position.enemy),
         enemy=other(position.own),
         kinds=(other(first), other(second), other(third)),
@@ -109,8 +108,8 @@ def turn(variant: Variant, position: Position) -> Position:
     )
 
 
-def make_move(variant: Variant, position: Position, move: Move) -> tuple[Position, Array]:
-    """The position after a move, still as the mover sees it; and whether a pawn moved or a piece was taken."""
+def make_move(variant: Variant, position: BoardPosition, move: Move) -> tuple[BoardPosition, Array]:
+    """Return the position after a move, still as the mover sees it; and whether a pawn moved or a piece was taken."""
     board, size, plane = variant.board, variant.size, move.plane
     start, target = bit(move.origin), bit(move.target)
     kinds = [(plane_ & start).any() for plane_ in position.kinds]
@@ -133,10 +132,10 @@ def make_move(variant: Variant, position: Position, move: Move) -> tuple[Positio
     gone = start | target | victim | rook_from
     arrived = target | rook_to
     new_kinds = [
-        position.kinds[i] - gone | only_if(piece[i], target) | (rook_to if ROOK >> i & 1 else NONE) for i in range(3)
+        position.kinds[i] - gone | only_if(piece[i], target) | (rook_to if ROOK >> i & 1 else EMPTY) for i in range(3)
     ]
     doubled = is_pawn & (plane == variant.plane(N, 2))
-    after = Position(
+    after = BoardPosition(
         own=position.own - gone | arrived,
         enemy=position.enemy - gone,
         kinds=(new_kinds[0], new_kinds[1], new_kinds[2]),
@@ -147,7 +146,7 @@ def make_move(variant: Variant, position: Position, move: Move) -> tuple[Positio
 
 
 def _rights(variant: Variant, castling: Array, start: Bits, target: Bits, is_king: Array) -> Array:
-    """A right is lost when the king or the rook moves, or the rook is taken."""
+    """Return the rights to castle that are left: one is lost when the king or the rook moves, or the rook is taken."""
     lost = jnp.where(is_king, np.uint8(3), np.uint8(0))
     for number, castle in enumerate(variant.castles):
         lost |= jnp.where((start & castle.rook_from).any(), np.uint8(1 << number), np.uint8(0))
@@ -160,8 +159,8 @@ def _swap_sides(castling: Array) -> Array:
     return castling >> np.uint8(2) | castling << np.uint8(2) & np.uint8(12)
 
 
-def enough_material(variant: Variant, position: Position) -> Array:
-    """Whether either side could still give mate, by whatever moves: not with a lone minor piece, nor bishops alike."""
+def enough_material(variant: Variant, position: BoardPosition) -> Array:
+    """Tell, bool [], whether either side could still give mate: not with a lone minor piece, nor with bishops alike."""
     pawns, knights, bishops = (position.kind(kind) for kind in (PAWN, KNIGHT, BISHOP))
     dark = variant.board.dark
     alike = ~(bishops & dark).any() | ~(bishops - dark).any()
@@ -170,7 +169,7 @@ def enough_material(variant: Variant, position: Position) -> Array:
 
 
 def hash_position(board: Iterable[Array], castling: Array, passed: Array, side: Array) -> Bits:
-    """A key of 64 bits: equal for equal positions, and all but surely different for others."""
+    """Mix a position into a key of 64 bits: equal for equal positions, and almost surely different for others."""
     rights, files, mover = (x.astype(jnp.uint32) for x in (castling, passed, side))
     key = hash_words(rights | files << np.uint32(8) | mover << np.uint32(16), *board)
     return Bits(key[0], key[1])

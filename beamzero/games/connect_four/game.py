@@ -91,7 +91,7 @@ class ConnectFour(Game):
         return keep_if(self.over(state), state, ConnectFourState(stones, state.ply + 1, winner))
 
     def _has_line(self, own: Array) -> Array:
-        """Whether the columns `own` hold `length` stones in a row, in any of the four directions."""
+        """Tell, bool [], whether the columns `own` hold `length` stones in a row, in any of the four directions."""
         found = jnp.bool_(False)
         for columns_on, rows_up in ((0, 1), (1, 0), (1, 1), (1, -1)):
             starts = self.columns - columns_on * (self.length - 1)
@@ -112,7 +112,7 @@ class ConnectFour(Game):
         return state.winner.astype(jnp.float32)
 
     def observe(self, state: ConnectFourState) -> Array:
-        """[rows, columns, 2]: the mover's stones, the other side's; the bottom row first."""
+        """Show a net [rows, columns, 2]: the mover's stones, the other side's; the bottom row first."""
         mover_first = jnp.where(self.player(state) == 0, state.stones, state.stones[::-1])
         rows = np.arange(self.rows, dtype=mover_first.dtype)[:, None, None]
         return (mover_first.T[None] >> rows & np.array(1, mover_first.dtype)).astype(jnp.float32)
@@ -146,8 +146,8 @@ class ConnectFour(Game):
         return self._lines.squares(lambda row, column: row % 2 == first)
 
     def features(self, state: ConnectFourState) -> Array:
-        """A point is a threat: an empty square that completes a line. One is in time if it falls to its owner in the
-        end, when there is no other column left to play.
+        """Count features; a point is a threat: an empty square that completes a line. One is in time if it falls to
+        its owner in the end, when there is no other column left to play.
 
         A win is at hand, 1, if the side to move can complete a line now; -1 if it cannot, and the other side could in
         two columns.
@@ -172,11 +172,11 @@ class ConnectFour(Game):
         return jnp.stack([number.astype(jnp.float32) for number in found])
 
     def order(self, state: ConnectFourState, action: Array) -> Array:
-        """From the middle outwards."""
+        """Put columns first that are near the middle."""
         return 255 - 16 * jnp.abs(2 * jnp.asarray(action, jnp.int32) - (self.columns - 1))
 
     def hash(self, state: ConnectFourState) -> Array:
-        """A column is the first side's stones and a bit on top of all its stones."""
+        """Mix the columns into a key, each as the first side's stones and a bit on top of all its stones."""
         filled = state.stones[0] | state.stones[1]
         return hash_words(*self._lines.pack(state.stones[0] | filled + np.array(1, self._dtype)))
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.games.bits import count
+from beamzero.games.bits import count_bits
 
 _NONE = np.uint32(0)
 
@@ -36,7 +36,7 @@ class Words(tuple[Any, ...]):
         return Words(a & ~b for a, b in zip(self, other, strict=True))
 
     def shift(self, by: int) -> Words:
-        """Every square `by` places up, or down where that is negative; those that leave the words are gone."""
+        """Move all squares `by` places up, or down where that is negative; those that leave the words are gone."""
         whole, rest = divmod(by, 32)
         padded = dict(enumerate(self))
         near = [padded.get(i - whole, _NONE) for i in range(len(self))]
@@ -46,8 +46,8 @@ class Words(tuple[Any, ...]):
         return Words(a << np.uint32(rest) | b >> np.uint32(32 - rest) for a, b in zip(near, far, strict=True))
 
     def number(self) -> Array:
-        """int32 []: how many squares."""
-        return sum((count(word) for word in self), start=jnp.int32(0))
+        """Count the squares, int32 []."""
+        return sum((count_bits(word) for word in self), start=jnp.int32(0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,19 +64,19 @@ class OpenLines:
 
     @property
     def _steps(self) -> list[int]:
-        """How many bits lie between the squares of a line, for each direction in which one fits."""
+        """The number of bits between the squares of a line, for each direction in which one fits."""
         up, on = self.length <= self.rows, self.length <= self.columns
         fits = {1: up, self.rows + 1: on, self.rows + 2: up and on, self.rows: up and on}
         return [step for step, there in fits.items() if there]
 
     def squares(self, wanted: Callable[[int, int], bool]) -> Words:
-        """The fixed set of those squares whose row and column are `wanted`."""
+        """Make the fixed set of those squares whose row and column are `wanted`."""
         places = [(row, column) for row in range(self.rows) for column in range(self.columns) if wanted(row, column)]
         number = sum(1 << column * (self.rows + 1) + row for row, column in places)
         return Words(np.uint32(number >> 32 * i & 0xFFFFFFFF) for i in range(self._num_words))
 
     def pack(self, columns: Array) -> Words:
-        """The set whose columns these are: uint [columns], bit r of each is its row r; the spare bit may be set too."""
+        """Make the set with these columns, uint [columns]: bit r of each is its row r; the spare bit may be set too."""
         words: list[Any] = [_NONE] * (self._num_words + 1)
         for i in range(self.columns):
             column = columns[i].astype(jnp.uint32)
@@ -87,7 +87,7 @@ class OpenLines:
         return Words(words[:-1])
 
     def count(self, own: Words, empty: Words) -> tuple[Words, Array]:
-        """The empty squares that complete a line of `own`; and int32 [], how many lines of `own` lack just two."""
+        """Find the empty squares that complete a line of `own`; and count its lines that lack just two, int32 []."""
         completing, lacking_two = empty - empty, jnp.int32(0)
         for step in self._steps:
             # Of the lines that begin at each square: those that lack no stone so far, those that lack one, and two.

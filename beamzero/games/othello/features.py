@@ -1,4 +1,4 @@
-"""What players of Othello count: moves, corners and the squares beside them, edges, exposed discs, and discs."""
+"""Features of Othello: moves, corners and the squares beside them, edges, exposed discs, and discs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from jax import Array
 
 from beamzero.games.bits import Bits, constant
 
-NAMES = (
-    "mobility",
-    "corners to take",
-    "corners",
-    "edge discs from a corner",
-    "X squares",
-    "C squares",
-    "frontier discs",
-    "discs",
-)
-POINTS = (4.0, 1.0, 1.6, 0.4, -1.0, -0.5, -0.2, 0.2)
+OTHELLO_POINTS = {
+    "mobility": 4.0,
+    "corners to take": 1.0,
+    "corners": 1.6,
+    "edge discs from a corner": 0.4,
+    "X squares": -1.0,
+    "C squares": -0.5,
+    "frontier discs": -0.2,
+    "discs": 0.2,
+}
+"""The features, and how many points one of each is worth."""
 
 
 class Squares:
-    """A board of `size` x `size` squares, and what is good or bad about them; bits as in `OthelloState`."""
+    """The squares of a board of `size` x `size`, sorted by how good they are; bits as in `OthelloState`."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -42,12 +42,12 @@ class Squares:
         return constant(*(8 * row + column for row in line for column in line if wanted(row, column)))
 
     def features(self, own: Bits, other: Bits, own_moves: Bits, other_moves: Bits) -> Array:
-        """float32 [len(NAMES)]: own less other's.
+        """Count features, float32 [len(OTHELLO_POINTS)]: own less other's.
 
         Moves are the squares where each side may put a disc. Mobility is the lead in moves as a share of them all. X
         squares and C squares are those beside an empty corner, on the diagonal and on the edge. An edge disc from a
-        corner is in an unbroken line from a corner of its own side, so that nobody can turn it. A frontier disc is next
-        to an empty square. Discs count the more the fuller the board is: by the fourth power of its filled share.
+        corner is in an unbroken line from a corner of its own side, so that it can never be turned. A frontier disc is
+        next to an empty square. Discs count the more the fuller the board is: by the fourth power of its filled share.
         """
         empty = self._board - own - other
         corners, exposed, beside = self._corners, self._near(empty), self._near(empty & self._corners)
@@ -67,7 +67,7 @@ class Squares:
         )
 
     def order(self, empty: Bits, square: Array) -> Array:
-        """int32 []: corners first, then edges, the middle, the ring around it; C and X squares come last."""
+        """Rate a square, int32 []: corners first, then edges, the middle, the ring around it; C and X squares last."""
         beside = self._near(empty & self._corners) - self._corners
         worst, bad, ring, edge, corner = (
             squares.has(square).astype(jnp.int32)
@@ -76,12 +76,12 @@ class Squares:
         return 80 - 20 * ring + 40 * edge + 80 * corner - 60 * worst - 90 * bad
 
     def _near(self, squares: Bits) -> Bits:
-        """These squares and all next to them."""
+        """Return these squares and all next to them."""
         wide = squares | (squares & self._not_right).shift(1) | (squares & self._not_left).shift(-1)
         return (wide | wide.shift(8) | wide.shift(-8)) & self._board
 
     def _from_corners(self, discs: Bits) -> Bits:
-        """Those on the edges, corners aside, in an unbroken line of `discs` from a corner."""
+        """Find the `discs` on the edges, corners aside, that stand in an unbroken line of them from a corner."""
         found = discs & self._corners
         for edges, steps in ((self._level_edges, (1, -1)), (self._upright_edges, (8, -8))):
             for step in steps:

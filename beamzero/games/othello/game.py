@@ -15,7 +15,7 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.games import grid
-from beamzero.games.bits import Bits, bit, constant, only_if
+from beamzero.games.bits import EMPTY, Bits, bit, constant, only_if
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.games.othello import features
@@ -26,7 +26,7 @@ _SIDES = ("Black", "White")
 _PASS = "pass"
 _SQUARE = re.compile(r"[a-z]\d+", re.IGNORECASE)
 _DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))
-"""Rows down, columns to the right."""
+"""Steps to the eight neighbours: rows down, columns to the right."""
 
 _MAX_MOVES = {4: 8, 6: 20, 8: 33}
 
@@ -71,14 +71,14 @@ class Othello(Game):
 
     @property
     def max_moves(self) -> int:
-        """Proven bounds, that of 8 x 8 by H. Takizawa: "The maximum number of legal moves of Othello in reachable
+        """A proven bound, that of 8 x 8 by H. Takizawa: "The maximum number of legal moves of Othello in reachable
         positions is 33" (2023); those of smaller boards by the tests.
         """
         return _MAX_MOVES[self.size]
 
     @property
     def max_plies(self) -> int:
-        """A disc for every square but the first four, and a pass before each but the first.
+        """A bound: a disc for every square but the first four, and a pass before each but the first.
 
         No two passes come together, since the game ends before them.
         """
@@ -108,32 +108,32 @@ class Othello(Game):
         return self._state(own, other, np.uint8(0))
 
     def _state(self, own: Bits, other: Bits, side: Any) -> OthelloState:
-        """The state of a position, `side` to move."""
+        """Make the state of a position, `side` to move."""
         open_ = self._open(own, other)
         over = ~open_.any() & ~self._open(other, own).any()
         return jax.tree.map(jnp.asarray, OthelloState(*own, *other, *open_, side, over))
 
     def _open(self, own: Bits, other: Bits) -> Bits:
-        """The squares where a disc of `own` would enclose some of `other`."""
-        ends = constant()
+        """Find the squares where a disc of `own` would enclose some of `other`."""
+        ends = EMPTY
         for by, others in self._lines(other):
             ends |= self._run(own, others, by).shift(by)
         return (ends & self._board) - own - other
 
     def _flipped(self, disc: Bits, own: Bits, other: Bits) -> Bits:
-        """The discs of `other` that `disc` and those of `own` enclose."""
-        flipped = constant()
+        """Find the discs of `other` that `disc` and those of `own` enclose."""
+        flipped = EMPTY
         for by, others in self._lines(other):
             run = self._run(disc, others, by)
             flipped |= only_if((run.shift(by) & own).any(), run)
         return flipped
 
     def _lines(self, discs: Bits) -> list[tuple[int, Bits]]:
-        """For each direction: how far a step shifts bits, and the `discs` from which it stays on the board."""
+        """List for each direction how far a step shifts bits, and the `discs` from which it stays on the board."""
         return [(8 * down + right, discs & self._inner if right else discs) for down, right in _DIRECTIONS]
 
     def _run(self, starts: Bits, discs: Bits, by: int) -> Bits:
-        """The `discs` that stand in unbroken lines next to `starts`, in steps of `by`."""
+        """Find the `discs` that stand in unbroken lines next to `starts`, in steps of `by`."""
         run = discs & starts.shift(by)
         for _ in range(self.size - 3):
             run |= discs & run.shift(by)
@@ -161,11 +161,11 @@ class Othello(Game):
         return jnp.where(number == 0, np.int32(self.size**2), self._action(open_.nth(rank)))
 
     def _action(self, square: Array) -> Array:
-        """The action of a square, given by its bit."""
+        """Convert the bit of a square to its action."""
         return square - (8 - self.size) * (square >> 3)
 
     def _square(self, action: Array) -> Array:
-        """The bit of an action's square."""
+        """Convert an action to the bit of its square."""
         return action + (8 - self.size) * (action // self.size)
 
     def step(self, state: OthelloState, action: Array) -> OthelloState:
@@ -186,7 +186,7 @@ class Othello(Game):
         return jnp.where(state.over, jnp.sign(jnp.where(state.side == 0, lead, -lead)), 0).astype(jnp.float32)
 
     def observe(self, state: OthelloState) -> Array:
-        """[size, size, 4]: the mover's discs, the other side's; where the mover may put one, where the other might.
+        """Show a net [size, size, 4]: the mover's discs, the other's; where the mover may put one, where the other may.
 
         Row 1 first. Four planes are what the paper has, but it does not say which; moves are what good players count.
         """
@@ -205,8 +205,8 @@ class Othello(Game):
 
     # --- for searches ----------------------------------------------------------------------------------------------
 
-    feature_names = features.NAMES
-    point_weights = features.POINTS
+    feature_names = tuple(features.OTHELLO_POINTS)
+    point_weights = tuple(features.OTHELLO_POINTS.values())
     point = 0.325
 
     @functools.cached_property
@@ -214,7 +214,7 @@ class Othello(Game):
         return features.Squares(self.size)
 
     def features(self, state: OthelloState) -> Array:
-        """See `features.Squares.features`. A point is a disc of a full board."""
+        """Count features, as `features.Squares.features` does; a point is a disc of a full board."""
         own, other = _discs(state)
         return self._features.features(own, other, _open_squares(state), self._open(other, own))
 
@@ -244,13 +244,13 @@ class Othello(Game):
     # --- for people ------------------------------------------------------------------------------------------------
 
     def _cells(self, state: OthelloState) -> list[list[int]]:
-        """Row 1 first: 0 for none, 1 for the first side's disc, 2 for the second's."""
+        """List the squares, row 1 first: 0 for none, 1 for the first side's disc, 2 for the second's."""
         own, other = (np.asarray(discs.has(self._squares)).astype(int) for discs in _discs(state))
         first, second = (own, other) if int(state.side) == 0 else (other, own)
         return (first + 2 * second).reshape(self.size, self.size).tolist()
 
     def show(self, state: OthelloState, seat: int = 0) -> str:
-        """Row 1 on top, as players of Othello count, and how many discs each side has."""
+        """Draw the board, row 1 on top as players of Othello count, and how many discs each side has."""
         cells = self._cells(state)
         rows = [f"{number}  {' '.join(grid.STONES[cell] for cell in row)}" for number, row in enumerate(cells, 1)]
         return "\n".join([f"   {' '.join(grid.LETTERS[: self.size])}", *rows, self._discs(cells)])
@@ -283,7 +283,7 @@ class Othello(Game):
         return [] if action == self.size**2 else [list(divmod(action, self.size))]
 
     def write_position(self, state: OthelloState) -> str:
-        """Every square from a1 on, X for Black, O for White, - for none; then, after a space, who is to move."""
+        """Write every square from a1 on, X for Black, O for White, - for none; then, after a space, who is to move."""
         squares = "".join("-XO"[cell] for row in self._cells(state) for cell in row)
         return f"{squares} {'XO'[int(state.side)]}"
 
@@ -311,7 +311,7 @@ class Othello(Game):
 
 
 def _discs(state: OthelloState) -> tuple[Bits, Bits]:
-    """The mover's discs, and the other side's."""
+    """Return the mover's discs, and the other side's."""
     return Bits(state.own_lo, state.own_hi), Bits(state.other_lo, state.other_hi)
 
 

@@ -1,6 +1,6 @@
-"""What people see of pgx's games: boards, names of moves, and why a game ended.
+"""pgx's games for people: boards, names of moves, and why a game ended.
 
-The states are those of `pgx_games`: a field for each array of pgx's own state, here always on the host. Where pgx
+The states are those of `games.py`: a field for each array of pgx's own state, here always on the host. Where pgx
 turns the board for the side to move, it is turned back.
 """
 
@@ -19,19 +19,19 @@ from beamzero.games.views import GridView, PieceView, View
 GO_LETTERS = "ABCDEFGHJKLMNOPQRST"
 
 
-class Board(abc.ABC):
-    """One game as people see it."""
+class PgxBoard(abc.ABC):
+    """The board of one game as people see it."""
 
     sides: tuple[str, str] = ("X", "O")
-    """What the first and the second player are called."""
+    """The names of the first and of the second player."""
 
     @abc.abstractmethod
     def name(self, state: State, action: int) -> str:
-        """The move `action`, as players write it."""
+        """Name the move `action` as players do."""
 
     @abc.abstractmethod
     def show(self, state: State) -> str:
-        """The board as lines of text."""
+        """Draw the board as lines of text."""
 
     def view(self, state: State) -> View:
         return {"kind": "text", "text": self.show(state)}
@@ -53,21 +53,21 @@ class Board(abc.ABC):
 
 
 @dataclasses.dataclass(frozen=True)
-class Stones(Board):
+class StonesBoard(PgxBoard):
     """Stones of one kind on a board of `rows` and `columns`."""
 
     rows: int
     columns: int
     from_top: bool = True
-    """Whether pgx's first row is the last one for players, or the first."""
+    """True if pgx's first row is the last one for players, False if it is the first."""
 
     def stones(self, state: State) -> np.ndarray:
-        """[rows * columns] in pgx's order: 1 for a stone of the first side, -1 of the second."""
+        """Return the stones, [rows * columns] in pgx's order: 1 for the first side, -1 for the second."""
         owner = np.asarray(state.x_board)
         return np.where(owner < 0, 0, 1 - 2 * owner)
 
     def cells(self, state: State) -> list[list[int | str]]:
-        """As `Game.view` wants them."""
+        """List the rows of the board as a `GridView` has them."""
         board = (self.stones(state) % 3).reshape(self.rows, self.columns)
         return (board[::-1] if self.from_top else board).tolist()
 
@@ -91,7 +91,7 @@ class Stones(Board):
         return "the board is full"
 
 
-class ConnectFour(Stones):
+class ConnectFourBoard(StonesBoard):
     def name(self, state: State, action: int) -> str:
         return grid.LETTERS[action]
 
@@ -99,7 +99,7 @@ class ConnectFour(Stones):
         return grid.view(self.cells(state), gravity=True)
 
 
-class Othello(Stones):
+class OthelloBoard(StonesBoard):
     sides = ("Black", "White")
 
     def stones(self, state: State) -> np.ndarray:
@@ -122,7 +122,7 @@ class Othello(Stones):
         return f"{int((self.stones(state) == 1).sum())} discs each"
 
 
-class Hex(Stones):
+class HexBoard(StonesBoard):
     """Rows are slanted: a square touches those to its left and right, two of the row above and two of the one below."""
 
     def stones(self, state: State) -> np.ndarray:
@@ -142,7 +142,7 @@ class Hex(Stones):
         return f"{winner} has joined {'bottom and top' if winner == self.sides[0] else 'left and right'}"
 
 
-class Go(Stones):
+class GoBoard(StonesBoard):
     sides = ("Black", "White")
 
     def stones(self, state: State) -> np.ndarray:
@@ -172,7 +172,7 @@ class Go(Stones):
 
 
 @dataclasses.dataclass(frozen=True)
-class Chess(Board):
+class ChessBoard(PgxBoard):
     """Chess on `size` files and ranks. pgx numbers squares up the files, and turns the board for Black."""
 
     size: int
@@ -184,7 +184,7 @@ class Chess(Board):
     sides = ("White", "Black")
 
     def pieces(self, state: State) -> np.ndarray:
-        """[file, rank]: White's pieces are positive."""
+        """Return the pieces, [file, rank]: White's are positive."""
         board = np.asarray(getattr(state, self.board)).reshape(self.size, self.size)
         return -board[:, ::-1] if int(state.current_player) else board
 
@@ -201,7 +201,7 @@ class Chess(Board):
         return grid.view(self.cells(state), pieces=pieces, checkered=True, sides=list(self.sides), turn=True)
 
     def name(self, state: State, action: int) -> str:
-        """From square and to square, and what a pawn becomes, as in UCI."""
+        """Name a move as in UCI: from square and to square, and what a pawn becomes."""
         start, plane = divmod(action, self.planes)
         end = int(_chess_targets(self.size)[start, plane])
         pawn = abs(int(np.asarray(getattr(state, self.board))[start])) == 1
@@ -226,7 +226,7 @@ class Chess(Board):
 
 @functools.cache
 def _chess_targets(size: int) -> np.ndarray:
-    """[from square, plane]: the square that a move of this plane goes to, both as the mover sees them."""
+    """Return the square that a move goes to, [from square, plane], both as the mover sees them."""
     if size == 8:
         from pgx._src.games.chess import FROM_PLANE
 
@@ -237,7 +237,7 @@ def _chess_targets(size: int) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shogi(Board):
+class ShogiBoard(PgxBoard):
     """Pieces that come back from the hand. Squares are a file from the right and a rank from the top, as in USI: 7g.
 
     pgx numbers the squares down the files from the right, and turns the board round for the second side.
@@ -254,7 +254,7 @@ class Shogi(Board):
     sides = ("first player", "second player")
 
     def pieces(self, state: State) -> np.ndarray:
-        """[file, rank]: the kind of a piece of the first side, more by the number of kinds for the second; else -1."""
+        """Return the kinds of pieces, [file, rank]: more by the number of kinds for the second side's; -1 for none."""
         board = np.asarray(getattr(state, self.board)).reshape(self.files, self.ranks)
         if int(state.current_player) == 0:
             return board
@@ -262,7 +262,7 @@ class Shogi(Board):
         return np.where(board < 0, -1, (board + kinds) % (2 * kinds))[::-1, ::-1]
 
     def show(self, state: State) -> str:
-        """The second side's pieces and hand in small letters."""
+        """Draw the board, with the second side's pieces and hand in small letters."""
         texts = (*self.letters, *(letter.lower() for letter in self.letters), "·")
         board = self.pieces(state)[::-1].T
         lines = ["".join(f"{texts[piece]:>3}" for piece in row) + f"  {grid.LETTERS[r]}" for r, row in enumerate(board)]
@@ -279,7 +279,7 @@ class Shogi(Board):
         return f"{file + 1}{grid.LETTERS[rank]}"
 
     def name(self, state: State, action: int) -> str:
-        """Two squares and a + for promotion, or a piece, a star and a square: 7g7f, 8h2b+, P*5e."""
+        """Name a move by two squares and a + for promotion, or a piece, a star and a square: 7g7f, 8h2b+, P*5e."""
         plane, square = divmod(action, self.files * self.ranks)
         if plane >= 20:
             return f"{self.letters[plane - 20]}*{self._square(state, square)}"
@@ -303,7 +303,7 @@ _SHOGI_STEPS = ((0, 1), (-1, 1), (1, 1), (-1, 0), (1, 0), (0, -1), (-1, -1), (1,
 """For each direction of a move, the step back from where it ends, as files and ranks."""
 
 
-class AnimalShogi(Shogi):
+class AnimalShogiBoard(ShogiBoard):
     """Chick, elephant, giraffe, lion and hen on three files and four ranks."""
 
     def name(self, state: State, action: int) -> str:
@@ -322,17 +322,17 @@ class AnimalShogi(Shogi):
         return super().why_drawn(state) if int(state.step_count) >= self.plies else "the same position three times"
 
 
-BOARDS: dict[str, Board] = {
-    "animal_shogi": AnimalShogi(3, 4, "board", "hand", tuple("CEGLH"), 256),
-    "chess": Chess(8, 73, "x_board", "x_halfmove_count", 512),
-    "connect_four": ConnectFour(6, 7),
-    "gardner_chess": Chess(5, 49, "board", "halfmove_count", 256),
-    "go_9x9": Go(9, 9),
-    "go_19x19": Go(19, 19),
-    "hex": Hex(11, 11, from_top=False),
-    "othello": Othello(8, 8, from_top=False),
-    "shogi": Shogi(
+BOARDS: dict[str, PgxBoard] = {
+    "animal_shogi": AnimalShogiBoard(3, 4, "board", "hand", tuple("CEGLH"), 256),
+    "chess": ChessBoard(8, 73, "x_board", "x_halfmove_count", 512),
+    "connect_four": ConnectFourBoard(6, 7),
+    "gardner_chess": ChessBoard(5, 49, "board", "halfmove_count", 256),
+    "go_9x9": GoBoard(9, 9),
+    "go_19x19": GoBoard(19, 19),
+    "hex": HexBoard(11, 11, from_top=False),
+    "othello": OthelloBoard(8, 8, from_top=False),
+    "shogi": ShogiBoard(
         9, 9, "x_board", "x_hand", (*"PLNSBRGK", "+P", "+L", "+N", "+S", "+B", "+R"), 512
     ),
-    "tic_tac_toe": Stones(3, 3),
+    "tic_tac_toe": StonesBoard(3, 3),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Games of the pgx library, named ``pgx:go_9x9``: two players, open information, no dice.
 
-Side 0 is whoever moves first. pgx draws by a key which of its two players that is, and that is all the key does in
-these games; so one state in which player 0 begins serves as the first state of every game.
+Side 0 is the player who moves first. pgx draws by a key which of its two players that is, and that is all the key does
+in these games; so one state in which player 0 begins serves as the first state of every game.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ PGX_GAMES = {
     "go_19x19": _Bounds(362, 2 * 361),
     # The second player may swap instead of moving: as good as the square that is taken, and a ply without a stone.
     "hex": _Bounds(121, 122),
-    # Moves as in `othello.py`; the only two passes in a row are the last.
+    # Moves as in `othello/game.py`; the only two passes in a row are the last.
     "othello": _Bounds(33, 2 * 60 - 1),
     "shogi": _Bounds(593, 512),
     "tic_tac_toe": _Bounds(9, 9),
 }
-"""What can be played, with bounds that pgx's rules guarantee."""
+"""The games of pgx that can be played, with bounds that pgx's rules guarantee."""
 
 _REFUSED = {
     "2048": "it has one player",
@@ -63,7 +63,7 @@ _REFUSED = {
 
 @functools.cache
 def find_pgx_game(env: str) -> type[Game]:
-    """The class of pgx's game `env`; the same object each time, so that equal games stay equal."""
+    """Find the class of pgx's game `env`: one object for all calls, so that equal games stay equal."""
     allowed = ", ".join(PGX_GAMES)
     why = "it has one player" if env.startswith("minatar") else _REFUSED.get(env)
     if why is not None:
@@ -81,13 +81,13 @@ def find_pgx_game(env: str) -> type[Game]:
 
 @contextlib.contextmanager
 def _relaxed() -> Iterator[None]:
-    """JAX's usual promotion, which pgx is written for."""
+    """Allow JAX's usual promotion of dtypes and ranks, which pgx is written for."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
 
 
 class _Rules:
-    """pgx's rules of one game, and how its states are kept here: what never changes or can be computed is left out.
+    """pgx's rules of one game, and how its states are kept here: without what never changes or can be computed.
 
     A kept state is a NamedTuple with a field for each array that pgx's state needs, boards and counts (none of which
     exceeds a few hundred) in 16 bits, the legal actions as bits, and `score`, the result for side 0.
@@ -114,14 +114,14 @@ class _Rules:
         self.start = jax.device_get(jax.jit(self.keep)(self.first, jnp.float32(0)))
 
     def keep(self, state: Any, score: Array) -> State:
-        """pgx's state in fewer bytes."""
+        """Convert pgx's state, with the result for side 0, to one of fewer bytes."""
         leaves = dict(zip(self._fields, jax.tree.leaves(state), strict=True))
         kept = {field: leaves[field] for field in self._state._fields if field in leaves}
         kept = {field: x.astype(jnp.int16) if x.dtype == jnp.int32 else x for field, x in kept.items()}
         return self._state(**{**kept, "legal_action_mask": jnp.packbits(kept["legal_action_mask"]), "score": score})
 
     def restore(self, state: State) -> Any:
-        """The state as pgx knows it; it looks at no observation and at no reward."""
+        """Convert a kept state back to pgx's, which needs no observation and no reward."""
         kept = {**state._asdict(), "legal_action_mask": self.legal(state)}
         kept["x_legal_action_mask"] = kept["legal_action_mask"]
         leaves = [jnp.asarray(kept.get(field, leaf), leaf.dtype) for field, leaf in zip(self._fields, self._leaves)]

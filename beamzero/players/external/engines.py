@@ -255,7 +255,7 @@ def _value(game: Game, pawns: float) -> float:
 
 def make_uci(name: str, spec: Spec, game: Game) -> Player:
     if not game.speaks_uci:
-        known = " and ".join(sorted(kind.name for kind in GAMES.values() if kind.speaks_uci))
+        known = " and ".join(sorted(name for name in GAMES.built_in if GAMES[name].speaks_uci))
         raise BadInput(f"{name}: UCI is for {known}, not for {game.name}")
     kinds = {
         "command": str, "depth": int, "nodes": int, "seconds": float, "elo": int, "skill": int, "hash": int,

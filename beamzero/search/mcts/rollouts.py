@@ -13,7 +13,7 @@ from jax import Array, lax
 from jax.tree_util import Partial
 
 from beamzero.games import CHANCE, Game, State
-from beamzero.games.chance import settle
+from beamzero.games.chance import resolve_chance
 from beamzero.games.game import keep_if
 from beamzero.games.hashing import hash_words
 from beamzero.search.evaluator import Evaluator, SearchResult, side_sign, zero_evaluator
@@ -109,7 +109,7 @@ def _random_step(game: Game, state: State, draw: Array) -> State:
     moved = game.step(state, game.pick(state, draw))
     if not game.num_chance:
         return moved
-    return keep_if(game.player(state) == CHANCE, settle(game, state, draw), moved)
+    return keep_if(game.player(state) == CHANCE, resolve_chance(game, state, draw), moved)
 
 
 def _uniform(mark: Array, seed: Array, ply: Array) -> Array:
