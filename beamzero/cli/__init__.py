@@ -15,16 +15,20 @@ import typer
 from typer.main import get_command
 
 from beamzero.cli.commands import (
+    analyse,
+    battle,
     bench,
     book,
     check,
-    climb,
     compare,
     engine,
+    exhaust,
     exploit,
+    export,
     fit_eval,
+    ladder,
     lists,
-    measure,
+    perft,
     play,
     rate,
     replay,
@@ -51,18 +55,22 @@ app = typer.Typer(
 )
 for module in (
     lists,
+    export,
     train,
     compare,
     reproduce,
-    measure,
+    battle,
+    perft,
     rate,
     score,
     verify,
-    climb,
+    ladder,
+    exhaust,
     exploit,
     fit_eval,
     book,
     play,
+    analyse,
     replay,
     serve,
     engine,
@@ -127,7 +135,7 @@ def _show_each_once() -> Callable[..., None]:
         text = plain_warning(str(message))
         if text is not None and text not in shown:
             shown.add(text)
-            err.print(f"beamzero: {text}", markup=False, soft_wrap=True)
+            err.print(f"beamzero: {text}", soft_wrap=True)
 
     return show
 
@@ -182,5 +190,5 @@ def _fail(message: str, status: int) -> int:
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     with contextlib.suppress(OSError):  # nobody can be told then
-        err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
+        err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, soft_wrap=True)
     return status

@@ -71,7 +71,7 @@ USES: dict[str, tuple[list[str], list[str]]] = {
     "rate": ([_GAME, "lookahead:1"], ["--games", "4", "--store", "new.db", "--plot", "new.png"]),
     "score": ([_GAME, "random"], ["--positions", "4", "--plot", "new.png"]),
     "verify-agents": (["othello"], []),
-    "climb": ([_GAME, "random"], ["--depth", "1"]),
+    "ladder": ([_GAME, "random"], ["--depth", "1"]),
     "exhaust": ([_GAME, "lookahead:1"], []),
     "exploit": (["kuhn_poker", "cfr:iterations=10"], ["--asked", "2"]),
     "fit-eval": (

@@ -49,7 +49,7 @@ def bench_command(
     for name in names or (["games"] if games else BENCHMARKS):
         for row in BENCHMARKS[name](rivals, games):
             rows.append(row)
-            err.print(_line(row), style="dim", markup=False, soft_wrap=True)
+            err.print(_line(row), style="dim", soft_wrap=True)
     device = f"{jax.devices()[0].device_kind}, {jax.default_backend()}"
     if json:
         return print_json({"device": device, "rows": [row.as_json() for row in rows]})

@@ -124,12 +124,10 @@ def _report(game: Game, book: Book, path: Path, seconds: float, json: bool) -> N
     if json:
         made = {"game": game.spec, "book": str(path), "positions": len(book), "bytes": size}
         return print_json({**made, "seconds": round(seconds, 1), "about": dict(book.about)})
-    out.print(f"{path}: {_describe(book)}, {size:,} bytes, made in {seconds:.0f} s", soft_wrap=True, markup=False)
+    out.print(f"{path}: {_describe(book)}, {size:,} bytes, made in {seconds:.0f} s", soft_wrap=True)
     if book.about.get("whole_plies", book.about["plies"]) < book.about["plies"]:
         out.print("the time was over before all plies were done", style="dim")
-    out.print(
-        f"use it with any agent: alphabeta:depth=6,book={quote(str(path))}", style="dim", soft_wrap=True, markup=False
-    )
+    out.print(f"use it with any agent: alphabeta:depth=6,book={quote(str(path))}", style="dim", soft_wrap=True)
     return None
 
 
@@ -152,7 +150,7 @@ def _show_position(game: Game, path: Path, moves: str, json: bool) -> None:
     if json:
         about = {"game": game.spec, "book": str(path), "positions": len(book), "about": dict(book.about)}
         return print_json({**about, "moves": split_moves(moves), **found})
-    out.print(f"{path}: {_describe(book)}", soft_wrap=True, markup=False)
+    out.print(f"{path}: {_describe(book)}", soft_wrap=True)
     where = f"after {', '.join(split_moves(moves))}" if split_moves(moves) else "at the start"
     if found["move"] is None:
         out.print(f"{where} the book has no move")

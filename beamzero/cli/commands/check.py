@@ -41,13 +41,12 @@ def _steps_per_second(game: Game) -> float:
 
 def _show(game: Game, found: Findings, speed: float | None) -> None:
     for line in found.broken:
-        out.print(f"broken: {line}", markup=False, soft_wrap=True)
+        out.print(f"broken: {line}", soft_wrap=True)
     if found.games:
         first, drawn, second = found.results
         out.print(
             f"{found.games} random games of {game.spec}, {found.positions:,} positions, {found.mean_plies:.1f} plies"
             f" a game: the first side won {first}, the second {second}, {drawn} were drawn",
-            markup=False,
             soft_wrap=True,
         )
     if speed is not None:

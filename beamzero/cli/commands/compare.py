@@ -11,9 +11,9 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, lasting, tell, workers_of
-from beamzero.cli.commands.measure import battle_json
-from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, warn_of_worker, workers_of
+from beamzero.cli.commands.battle import battle_json
+from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.jobs import ClusterJobs
 from beamzero.experiments.compare import Compared, Comparison, Point, compare
@@ -77,16 +77,16 @@ def compare_command(
         battle_games=battle_games,
         play_evaluations=play_evaluations,
     )
-    folder = lasting(folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
+    folder = lasting(folder or RUNS_FOLDER / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
     try:
         with (
-            workers_of(cluster, workers, worker_gpus, tell, make_game(game)) as pool,
+            workers_of(cluster, workers, worker_gpus, warn_of_worker, make_game(game)) as pool,
             progress_bar("comparing") as update,
         ):
             who = () if pool is None else (ClusterJobs(pool), ClusterPlay(pool))
             finished = compare(comparison, folder, lambda name, done, total: update(name, done, total), *who)
     except KeyboardInterrupt:
-        err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True, markup=False)
+        err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True)
         raise
     picture = folder / "compare.png"
     curves = {
@@ -98,7 +98,7 @@ def compare_command(
     if json:
         return print_json(_as_json(comparison, finished, folder))
     _show(comparison, finished)
-    out.print(f"\nthe numbers are in {folder / 'compare.csv'}, the curves in {picture}", soft_wrap=True, markup=False)
+    out.print(f"\nthe numbers are in {folder / 'compare.csv'}, the curves in {picture}", soft_wrap=True)
     return None
 
 
@@ -144,7 +144,7 @@ def _show(comparison: Comparison, finished: Compared) -> None:
     for played in finished.battles:
         low, high = played.interval
         who = f"{played.agents[0]} v {played.agents[1]}, {played.games} games"
-        out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True, markup=False)
+        out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True)
 
 
 def _short(number: float) -> str:

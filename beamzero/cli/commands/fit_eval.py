@@ -20,7 +20,7 @@ from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.calibration import Bin, bin_of, calibrate, grows
-from beamzero.cli.commands.measure import battle_json, show_battle
+from beamzero.cli.commands.battle import battle_json, show_battle
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnPhase
@@ -209,8 +209,8 @@ def _show(result: _Result) -> None:
     if said := verdict(result.battle, result.learned.is_new):
         out.print(f"\n{said}", style="bold")
     agent = f"alphabeta:depth=6,weights={quote(str(result.path))}"
-    out.print(f"\nsaved in {result.path} after {result.seconds:.0f} s", soft_wrap=True, markup=False)
-    out.print(f"play with them: {agent}", style="dim", soft_wrap=True, markup=False)
+    out.print(f"\nsaved in {result.path} after {result.seconds:.0f} s", soft_wrap=True)
+    out.print(f"play with them: {agent}", style="dim", soft_wrap=True)
 
 
 def _show_weights(result: _Result) -> None:

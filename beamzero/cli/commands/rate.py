@@ -17,10 +17,9 @@ from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
 from beamzero.arena.tournament import Tournament
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, playing_on
-from beamzero.cli.commands.lists import elo_text
-from beamzero.cli.commands.measure import RandomPlies
-from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
+from beamzero.cli.commands.battle import RandomPlies
+from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, Seed, elo_text, err, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
@@ -33,7 +32,7 @@ from beamzero.storage.files import writing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STORE = Path("runs/results.db")
+STORE = RUNS_FOLDER / "results.db"
 ANCHOR = "random"
 _FEW_AGENTS = 6
 """Up to so many agents everybody meets everybody."""
@@ -125,7 +124,7 @@ def rate_command(
         return print_json({"game": rules.spec, "games": games, "ratings": [_as_json(r) for r in ratings]})
     _show(tournament, ratings)
     if plot is not None:
-        out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
+        out.print(f"\nthe picture is {plot}", soft_wrap=True)
     return None
 
 
@@ -138,7 +137,7 @@ def _different(steps: Mapping[int, str], game: Game) -> dict[int, str]:
 def _tell_troubles(players: Iterable[Player]) -> None:
     for player in players:
         for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
+            err.print(trouble, style="red", soft_wrap=True)
 
 
 def _draw(ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> Figure:
@@ -219,10 +218,10 @@ def _test(tournament: Tournament, test: SPRT, games: int, most: int, json: bool)
             "sprt": {**test._asdict(), **verdict._asdict(), "accepted": verdict.accepted},
         })  # fmt: skip
     low, high = score_interval(scores)
-    out.print(_decision(test, verdict, one, other), soft_wrap=True, markup=False)
+    out.print(_decision(test, verdict, one, other), soft_wrap=True)
     out.print(
         f"{one} scores {scores.mean():.3f} against {other}, 95% interval {low:.3f} to {high:.3f}, {scores.size} games",
-        soft_wrap=True, markup=False,
+        soft_wrap=True,
     )  # fmt: skip
     return None
 

@@ -70,7 +70,7 @@ def replay_command(
     else:
         _show_all(followed, seen)
     if plot is not None:
-        out.print(f"who was ahead when is in {plot}", style="dim", markup=False)
+        out.print(f"who was ahead when is in {plot}", style="dim")
     return None
 
 
@@ -115,7 +115,7 @@ def _show_all(followed: Followed, seen: Review | None) -> None:
     """The last board, and every move."""
     out.print(_title(followed), "", _board(followed, len(followed.actions)), "", sep="\n")
     if followed.record.start is not None:
-        out.print(f"from {followed.record.start}", style="dim", markup=False, soft_wrap=True)
+        out.print(f"from {followed.record.start}", style="dim", soft_wrap=True)
     rows = seen.moves if seen is not None else _plain(followed)
     width = max([4, *(len(row.move) + len(row.mark) for row in rows)])
     for row in rows:

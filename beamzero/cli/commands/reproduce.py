@@ -13,8 +13,8 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.intervals import mean_spread
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, lasting, training_on
-from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
+from beamzero.cli.cluster import Cluster, WorkerGpus, lasting, training_on
+from beamzero.cli.common import RUNS_FOLDER, AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
 from beamzero.experiments.study import Study
@@ -60,20 +60,18 @@ def reproduce_command(
     Each training is a run of its own in the folder. What was stopped goes on with the same command.
     """
     study = make_study(figure, seeds)
-    folder = lasting(folder or Path("runs") / figure)
+    folder = lasting(folder or RUNS_FOLDER / figure)
     changes = dict(split_setting(text) for text in set_ or [])
     try:
         with training_on(cluster, workers, worker_gpus) as (do, at_once), progress_bar(figure) as update:
-            finished = reproduce(
-                study, folder, update, changes, minutes, at_once, lambda text: err.print(text, markup=False), do
-            )
+            finished = reproduce(study, folder, update, changes, minutes, at_once, lambda text: err.print(text), do)
     except KeyboardInterrupt:
-        err.print(f"the same command goes on with what is in {folder}", soft_wrap=True, markup=False)
+        err.print(f"the same command goes on with what is in {folder}", soft_wrap=True)
         raise
     if not finished.results:
         if json:
             print_json(_as_json(study, finished, folder))
-        err.print(f"no training is finished yet: the same command goes on in {folder}", soft_wrap=True, markup=False)
+        err.print(f"no training is finished yet: the same command goes on in {folder}", soft_wrap=True)
         return None
     picture = folder / "figure.png"
     panels = list(_panels(study, finished))
@@ -83,7 +81,7 @@ def reproduce_command(
     if json:
         return print_json(_as_json(study, finished, folder))
     _show(study, finished)
-    out.print(f"\nthe figure is {picture}, its numbers are in {folder / 'points.csv'}", soft_wrap=True, markup=False)
+    out.print(f"\nthe figure is {picture}, its numbers are in {folder / 'points.csv'}", soft_wrap=True)
     if not finished.complete:
         left = len(study.pieces) - len(finished.results)
         out.print(f"{left} of {len(study.pieces)} trainings are to be done: the same command goes on", soft_wrap=True)
@@ -176,7 +174,7 @@ def _show(study: Study, finished: Reproduced) -> None:
             table.add_row(group["group"], f"{value:.3f}", f"{low:.3f} to {high:.3f}")
         out.print(table)
     for recipe, turns in study.turns.items():
-        out.print(f"published for {recipe}: {turns:g} turns a game", style="dim", markup=False)
+        out.print(f"published for {recipe}: {turns:g} turns a game", style="dim")
 
 
 def _whole(number: float | None) -> str:

@@ -52,7 +52,7 @@ def score_command(
         scores = [score(truth, player, seed, functools.partial(update, player.name)) for player in players]
     for player in players:
         for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
+            err.print(trouble, style="red", soft_wrap=True)
     if plot is not None:
         with writing(str(plot)):
             title = f"{rules.spec}: errors in solved positions, with 95% intervals"
@@ -61,7 +61,7 @@ def score_command(
         return print_json(_as_json(rules.spec, scores))
     _show(truth, scores)
     if plot is not None:
-        out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
+        out.print(f"\nthe picture is {plot}", soft_wrap=True)
     return None
 
 

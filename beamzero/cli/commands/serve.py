@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import jax
 import typer
 
-from beamzero.cli.common import AsJson, err, out, print_json
+from beamzero.cli.common import RUNS_FOLDER, AsJson, err, out, print_json
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import PATIENT_PRESSES
 from beamzero.games import GAMES, make_game
@@ -27,8 +27,6 @@ from beamzero.players import make_player
 if TYPE_CHECKING:  # it needs what the extra `web` installs
     from beamzero.web.agents import AgentPool
     from beamzero.web.offers import Offers
-
-RUNS = Path("runs")
 
 GamesOption = Annotated[
     list[str] | None,
@@ -56,7 +54,7 @@ def serve(
     ] = None,
     game: GamesOption = None,
     agent: AgentsOption = None,
-    runs: Annotated[Path, typer.Option(help="The folder of the training runs to show.")] = RUNS,
+    runs: Annotated[Path, typer.Option(help="The folder of the training runs to show.")] = RUNS_FOLDER,
     keep: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The SQLite file of the games; by default in your home folder.")
     ] = None,
@@ -112,7 +110,7 @@ def serve(
         if json:
             print_json({"address": address, "games": names})
         else:
-            out.print(f"beamzero is at {address} (Ctrl-C ends it)", markup=False)
+            out.print(f"beamzero is at {address} (Ctrl-C ends it)")
         if browser and out.is_terminal and not json:
             webbrowser.open(address)
         if warm:
@@ -210,4 +208,4 @@ def _warm(offers: Offers, agents: AgentPool, names: list[str]) -> None:
         try:
             worker.prepare().result()
         except Exception as error:
-            err.print(f"{name}: {error}", style="yellow", markup=False)
+            err.print(f"{name}: {error}", style="yellow")

@@ -41,7 +41,6 @@ def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJ
         return print_json({**found, "seconds": round(seconds, 1)})
     out.print(
         f"{positions:,} positions of up to {seeds} seeds, solved in {seconds:.1f} s: {path} ({size / 1e6:.1f} MB)",
-        markup=False,
         soft_wrap=True,
     )
     return None

@@ -66,4 +66,4 @@ def verify_agents(
 def _show(name: str, claim: Claim, found: Measured) -> None:
     said = f"{name}: {claim.text} {claim.value:.3f} [{claim.low:.3f}, {claim.high:.3f}] claimed"
     now = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}] now"
-    out.print(f"{said}, {now}: {'holds' if claim.holds(found) else 'DOES NOT HOLD'}", soft_wrap=True, markup=False)
+    out.print(f"{said}, {now}: {'holds' if claim.holds(found) else 'DOES NOT HOLD'}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Measuring: battles, ratings, and counting the lines of play."""
+"""`beamzero battle`: many games between two agents."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from rich.text import Text
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import MOST_GAMES
 from beamzero.arena.intervals import points_interval
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, playing_on
-from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
-from beamzero.cli.position import Position, play_moves
-from beamzero.core.errors import BadInput
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
+from beamzero.cli.common import AgentName, AsJson, GameName, SaveGames, Seed, err, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.records.files import add_records, check_format
 from beamzero.records.record import GameRecord, records_of
-from beamzero.search.perft import perft as count_lines
 
-Games = Annotated[
+_Games = Annotated[
     int,
     typer.Option(
         help="How many games; an even number, since each opening is played with both colours. As many as memory holds,"
@@ -37,7 +34,7 @@ RandomPlies = Annotated[
         show_default="2, but 0 where dice or cards make games differ already",
     ),
 ]
-Longest = Annotated[
+_Longest = Annotated[
     int | None,
     typer.Option(
         metavar="PLIES",
@@ -49,16 +46,15 @@ Longest = Annotated[
 
 def register(app: typer.Typer) -> None:
     app.command("battle")(battle_command)
-    app.command("perft")(perft_command)
 
 
 def battle_command(
     game: GameName,
     agent: AgentName,
     opponent: Annotated[str, typer.Argument(metavar="AGENT", help="The other agent.")],
-    games: Games = 1000,
+    games: _Games = 1000,
     random_plies: RandomPlies = None,
-    longest: Longest = None,
+    longest: _Longest = None,
     seed: Seed = 0,
     save: SaveGames = None,
     cluster: Cluster = None,
@@ -88,7 +84,7 @@ def battle_command(
         )
     for player in (one, other):
         for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
+            err.print(trouble, style="red", soft_wrap=True)
     if json:
         print_json(battle_json(played))
     else:
@@ -96,7 +92,7 @@ def battle_command(
     if save is not None:
         with progress_bar("writing the games") as update:
             add_records(save, _counted(records_of(rules, played), played.games, update))
-        (err if json else out).print(f"added to {save}", style="dim", markup=False)
+        (err if json else out).print(f"added to {save}", style="dim")
     return None
 
 
@@ -165,26 +161,3 @@ def _turn_names(played: Battle) -> tuple[str, str]:
     if names is None or played.starter is None:
         return "moving first", "moving second"
     return f"moving first, {names[played.starter]}", f"moving second, {names[1 - played.starter]}"
-
-
-def perft_command(
-    game: GameName,
-    depth: Annotated[int, typer.Argument(help="How many moves deep to count.")],
-    position: Position = None,
-    moves: Moves = "",
-    json: AsJson = False,
-) -> None:
-    """Count the lines of play, move by move: the classic check of the rules."""
-    rules = make_game(game)
-    if rules.num_chance:
-        raise BadInput(f"{rules.name} has chance events, whose lines cannot be counted")
-    if not 1 <= depth <= 100:
-        raise BadInput(f"depth is {depth}, but must be 1 to 100")
-    state = play_moves(rules, moves, position)
-    with progress_bar("counting") as update:
-        nodes = count_lines(rules, depth, state, lambda seen: update(f"{seen:,} lines", 0, 1))
-    if json:
-        return print_json({"game": rules.spec, "depth": depth, "nodes": nodes})
-    for ply, number in enumerate(nodes, 1):
-        out.print(f"{ply:>3}  {number:>16,}")
-    return None
