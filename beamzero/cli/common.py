@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from beamzero.core.errors import BadInput
+from beamzero.players import Player
 
 
 class _Console(Console):
@@ -83,6 +84,13 @@ def split_setting(text: str) -> tuple[str, str]:
     if not equals:
         raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
     return key.strip(), value.strip()
+
+
+def print_troubles(players: Iterable[Player]) -> None:
+    """Print on stderr what went wrong in other programs that played."""
+    for player in players:
+        for trouble in player.troubles:
+            err.print(trouble, style="red", soft_wrap=True)
 
 
 def elo_text(rating: dict[str, Any] | None) -> str:

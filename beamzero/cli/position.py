@@ -10,7 +10,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.records.record import Followed, GameRecord, first_state
 
-PositionText = Annotated[
+StartPosition = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Begin from this position, in the notation of the game: a FEN in chess."),
 ]

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
-from beamzero.cli.position import PositionText, play_moves
+from beamzero.cli.position import StartPosition, play_moves
 from beamzero.cli.terminal.board import draw_board, in_colour, side_text
 from beamzero.cli.terminal.values import draw_analysis
 from beamzero.core.errors import BadInput
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def analyse_command(
     game: GameName,
     agent: AgentName,
-    position: PositionText = None,
+    position: StartPosition = None,
     moves: Moves = "",
     seed: Seed = 0,
     json: AsJson = False,

@@ -14,7 +14,18 @@ from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import MOST_GAMES
 from beamzero.arena.intervals import points_interval
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
-from beamzero.cli.common import AgentName, AsJson, GameName, SaveGames, Seed, err, out, print_json, progress_bar
+from beamzero.cli.common import (
+    AgentName,
+    AsJson,
+    GameName,
+    SaveGames,
+    Seed,
+    err,
+    out,
+    print_json,
+    print_troubles,
+    progress_bar,
+)
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.records.files import add_records, check_format
@@ -82,9 +93,7 @@ def battle_command(
             longest=longest,
             play=play,
         )
-    for player in (one, other):
-        for trouble in player.troubles:
-            err.print(trouble, style="red", soft_wrap=True)
+    print_troubles((one, other))
     if json:
         print_json(battle_json(played))
     else:
@@ -105,7 +114,8 @@ def _counted(
 
 
 def battle_json(played: Battle) -> dict[str, Any]:
-    by_side = {name: vars(played.tally(turn)) for turn, name in enumerate(("first", "second"))}
+    """Return the result of a battle as JSON."""
+    by_side = {name: vars(played.tally(place)) for place, name in enumerate(("first", "second"))}
     return {
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
         "score": played.score, "interval": list(played.interval), "by_side": by_side,
@@ -115,7 +125,7 @@ def battle_json(played: Battle) -> dict[str, Any]:
 
 
 def _points(played: Battle) -> dict[str, Any]:
-    """What was won a game, where a win can be worth more or less."""
+    """Return the points won a game, for games in which a win can count more or less; empty for others."""
     if played.pair_points is None:
         return {}
     game = make_game(played.game)
@@ -124,22 +134,23 @@ def _points(played: Battle) -> dict[str, Any]:
 
 
 def show_battle(played: Battle) -> None:
+    """Print the result of a battle for people."""
     table = Table(box=None, header_style="bold")
     agent, opponent = played.agents
     table.add_column(agent)
     for title in ("wins", "draws", "losses", "score"):
         table.add_column(title, justify="right")
-    for name, turn in (*zip(_turn_names(played), (0, 1)), ("all games", None)):
-        tally = played.tally(turn)
+    for name, place in (*zip(_place_names(played), (0, 1)), ("all games", None)):
+        tally = played.tally(place)
         score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
         table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
     out.print(table)
     low, high = played.interval
     against = f" against {opponent}, 95% interval {low:.3f} to {high:.3f}"
     out.print(Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against))
-    if won := _points(played):
-        mean, (low, high) = won["points"], won["points_interval"]
-        a_game = f" {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
+    if points := _points(played):
+        mean, (low, high) = points["points"], points["points_interval"]
+        a_game = f" {points['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
         out.print(Text.assemble("and wins ", (f"{mean:+.3f}", "bold"), a_game))
     plies = f"openings of {played.random_plies} random plies" if played.random_plies else "first positions"
     out.print(
@@ -154,8 +165,8 @@ def show_battle(played: Battle) -> None:
             out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")
 
 
-def _turn_names(played: Battle) -> tuple[str, str]:
-    """What it is to move first and second; with the names of the sides, if they have any and one always begins."""
+def _place_names(played: Battle) -> tuple[str, str]:
+    """Name the rows of games that the agent began and did not, with its side where one side always begins."""
     game = make_game(played.game)
     names = game.view(game.init(jax.random.key(0))).get("sides")
     if names is None or played.starter is None:

@@ -1,4 +1,4 @@
-"""Throughput, as ratios within one run: of our games against peers, and of the search against its bare nets."""
+"""`beamzero bench`: throughput beside that of peers, measured in the same run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def bench_command(
 
 
 def find_peers() -> list[str]:
-    """The peers that are installed; those that are not are named on stderr, and one of them must be there."""
+    """List the peers that are installed, and name the others on stderr; BadInput where none is installed."""
     missing = [peer for peer in PEERS if importlib.util.find_spec(peer) is None]
     if len(missing) == len(PEERS):
         raise BadInput(
@@ -90,7 +90,7 @@ def _rates(rows: Sequence[Row]) -> Table:
 
 
 def _sizes(rows: Sequence[Row]) -> Table:
-    """What a state takes, and how long it takes to compile a step: once for each that was measured."""
+    """Make the table of the bytes of a state and the seconds to compile a step, a row for each game."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for head in ("what", "bytes a state", "seconds to compile a step"):
         table.add_column(head, justify="left" if head == "what" else "right")
@@ -106,4 +106,4 @@ BENCHMARKS: dict[str, Callable[[Sequence[str], Sequence[str]], Iterator[Row]]] =
     "mcts": lambda peers, games: bench_mcts(peers),
     "search": bench_search,
 }
-"""Each is told which peers to measure too, and which games (none: all)."""
+"""Benchmarks by name: functions of the peers to measure too and of the games, all of them where the list is empty."""

@@ -1,4 +1,4 @@
-"""Opening books: making one, and reading in it."""
+"""`beamzero book`: makes an opening book, or looks up a position in one."""
 
 from __future__ import annotations
 

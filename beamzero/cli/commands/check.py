@@ -1,4 +1,4 @@
-"""Whether a game keeps the laws of `Game`, and how fast it is: what to run after every change to one's own."""
+"""`beamzero check`: tests that a game keeps the laws of `Game`, and how fast it is."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json
 from beamzero.games import Game, make_game
 from beamzero.games.laws import Findings, check_laws
 
-Games = Annotated[int, typer.Option(min=1, max=100_000, help="How many random games to play.")]
+_Games = Annotated[int, typer.Option(min=1, max=100_000, help="How many random games to play.")]
 
 
 def register(app: typer.Typer) -> None:
     app.command("check")(check_command)
 
 
-def check_command(game: GameName, games: Games = 64, seed: Seed = 0, json: AsJson = False) -> int:
+def check_command(game: GameName, games: _Games = 64, seed: Seed = 0, json: AsJson = False) -> int:
     """Check that a game keeps the laws: a line for each that is broken (status 1), and the speed of random play."""
     rules = make_game(game)
     with err.status("playing (the first time, compiling takes a while)"):
@@ -34,7 +34,7 @@ def check_command(game: GameName, games: Games = 64, seed: Seed = 0, json: AsJso
 
 
 def _steps_per_second(game: Game) -> float:
-    """Random moves a second, at the batch that suits the game best."""
+    """Measure random moves a second, at the batch size that suits the game best."""
     play = fastest(our_rules(game))
     return play.moves / seconds_of(play.run, seconds=0.5)[0]
 

@@ -1,4 +1,4 @@
-"""The command that compares ways of training under one budget."""
+"""`beamzero compare`: trainings by several recipes under the same budget."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _as_json(comparison: Comparison, finished: Compared, folder: Path) -> dict[s
 
 
 def _mean_elo(points: Sequence[Point]) -> float | None:
-    """None where one of the agents has only a bound."""
+    """Return the mean Elo; None where one of the agents has only a bound."""
     return None if any(point.bound for point in points) else float(np.mean([point.strength for point in points]))
 
 
@@ -148,7 +148,7 @@ def _show(comparison: Comparison, finished: Compared) -> None:
 
 
 def _short(number: float) -> str:
-    """Three digits or so: 12.3M."""
+    """Write a number in about three digits: 12.3M."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
         if number >= unit:
             return f"{number / unit:.3g}{letter}"

@@ -88,7 +88,7 @@ def agents(json: AsJson = False) -> None:
 
 
 def _texts(algorithm: str) -> Mapping[str, str]:
-    """How agents of an algorithm are named; a plug-in that cannot be used says why instead."""
+    """Return the texts that name agents of an algorithm; of a plug-in that cannot be used, why."""
     try:
         return agent_kind(algorithm).texts
     except BadInput as error:

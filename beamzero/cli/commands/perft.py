@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from beamzero.cli.common import AsJson, GameName, Moves, out, print_json, progress_bar
-from beamzero.cli.position import PositionText, play_moves
+from beamzero.cli.position import StartPosition, play_moves
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.perft import perft
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 def perft_command(
     game: GameName,
     depth: Annotated[int, typer.Argument(help="How many moves deep to count.")],
-    position: PositionText = None,
+    position: StartPosition = None,
     moves: Moves = "",
     json: AsJson = False,
 ) -> None:

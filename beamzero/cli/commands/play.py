@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from beamzero.cli.common import RUNS_FOLDER, AnySeed, AsJson, GameName, Moves, SaveGames, err, out, print_json
-from beamzero.cli.position import PositionText, split_moves
+from beamzero.cli.position import StartPosition, split_moves
 from beamzero.cli.terminal.board import SIDE_NAMES
 from beamzero.cli.terminal.keyboard import keyboard
 from beamzero.cli.terminal.session import HUMAN, TerminalSession
@@ -50,7 +50,7 @@ def play_command(
     agent: _Agent = None,
     level: _Level = None,
     side: _Side = "first",
-    position: PositionText = None,
+    position: StartPosition = None,
     moves: Moves = "",
     seed: AnySeed = None,
     save: SaveGames = None,

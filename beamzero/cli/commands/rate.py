@@ -1,8 +1,8 @@
-"""`beamzero rate`: how strong agents are, by games against each other that are remembered."""
+"""`beamzero rate`: Elo ratings of agents by games against each other, whose results are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,10 +19,21 @@ from beamzero.arena.store import Store
 from beamzero.arena.tournament import Tournament
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
 from beamzero.cli.commands.battle import RandomPlies
-from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, Seed, elo_text, err, out, print_json, progress_bar
+from beamzero.cli.common import (
+    RUNS_FOLDER,
+    AsJson,
+    GameName,
+    Seed,
+    elo_text,
+    err,
+    out,
+    print_json,
+    print_troubles,
+    progress_bar,
+)
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import Player, make_player
+from beamzero.players import make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
 from beamzero.plots.png import check_picture_path, write_png
@@ -35,7 +46,7 @@ if TYPE_CHECKING:
 STORE = RUNS_FOLDER / "results.db"
 ANCHOR = "random"
 _FEW_AGENTS = 6
-"""Up to so many agents everybody meets everybody."""
+"""The most agents of which, by default, each meets each other."""
 
 
 def register(app: typer.Typer) -> None:
@@ -119,7 +130,7 @@ def rate_command(
     if plot is not None:
         with writing(str(plot)):
             write_png(_draw(ratings, runs, f"{rules.spec}: Elo with 95% intervals"), plot)
-    _tell_troubles(players)
+    print_troubles(players)
     if json:
         return print_json({"game": rules.spec, "games": games, "ratings": [_as_json(r) for r in ratings]})
     _show(tournament, ratings)
@@ -129,19 +140,13 @@ def rate_command(
 
 
 def _different(steps: Mapping[int, str], game: Game) -> dict[int, str]:
-    """By iteration, the first checkpoint that holds the same agent: a net that fails its gate changes nothing."""
+    """Return for each iteration the first checkpoint with the same agent: a net that fails its gate changes nothing."""
     first: dict[str, str] = {}
     return {step: first.setdefault(fingerprint(make_player(name, game)), name) for step, name in steps.items()}
 
 
-def _tell_troubles(players: Iterable[Player]) -> None:
-    for player in players:
-        for trouble in player.troubles:
-            err.print(trouble, style="red", soft_wrap=True)
-
-
 def _draw(ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> Figure:
-    """Draw curves where all checkpoints of a run were rated, else the ladder."""
+    """Draw curves where all checkpoints of a run were rated, else one row for each agent."""
     by_name = {rating.agent: rating for rating in ratings}
     curves = {
         agent: {step: by_name[name] for step, name in steps.items()} for agent, steps in runs.items() if len(steps) > 1
@@ -153,7 +158,7 @@ def _draw(ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: s
 
 
 def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, float] | None, agents: list[str]) -> None:
-    """What is wrong is said before anything is loaded."""
+    """Raise BadInput where options are wrong, before anything is loaded."""
     if games < 0 or games % 2:
         raise BadInput(f"games is {games}, but must be an even number: each opening is played with both colours")
     if pairings not in ("auto", "all", "best"):
@@ -209,7 +214,7 @@ def _test(tournament: Tournament, test: SPRT, games: int, most: int, json: bool)
     one, other = tournament.names
     with progress_bar("testing") as update:
         verdict = tournament.decide(test, games, most, update)
-    _tell_troubles(tournament.players)
+    print_troubles(tournament.players)
     scores = tournament.met[one, other].pair_scores
     if json:
         return print_json({

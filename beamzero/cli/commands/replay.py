@@ -1,4 +1,4 @@
-"""Games that were saved, seen again: move by move, and through an agent's eyes."""
+"""`beamzero replay`: saved games, move by move, with an agent's values of their positions."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _reason(followed: Followed) -> str | None:
 
 
 def _show_all(followed: Followed, seen: Review | None) -> None:
-    """The last board, and every move."""
+    """Print the last board, and every move."""
     out.print(_title(followed), "", _board(followed, len(followed.actions)), "", sep="\n")
     if followed.record.start is not None:
         out.print(f"from {followed.record.start}", style="dim", soft_wrap=True)
@@ -124,7 +124,7 @@ def _show_all(followed: Followed, seen: Review | None) -> None:
 
 
 def _plain(followed: Followed) -> list[Reviewed]:
-    """The moves of a game that nobody judges."""
+    """List the moves of a game without a review."""
     game = followed.game
     named = zip(followed.states, followed.actions, strict=False)
     return [
@@ -134,7 +134,7 @@ def _plain(followed: Followed) -> list[Reviewed]:
 
 
 def _line(followed: Followed, row: Reviewed, width: int, judged: bool) -> Text:
-    """A move, and in a line below it what was rolled then."""
+    """Draw a move, and in a line below it the roll that followed."""
     game, colour = followed.game, in_colour(out)
     side = side_text(game, followed.states[row.number - 1], row.side, colour, brief=True)
     line = draw_move(row, side, width, judged, at_random=row.number <= followed.record.random_plies)
@@ -164,7 +164,7 @@ def _board(followed: Followed, ply: int) -> Text:
 
 
 def _step_through(followed: Followed, seen: Review | None) -> None:
-    """Show one position after the other, as the person asks for them."""
+    """Show one position at a time, as the person asks for them."""
     ask, ply, last = keyboard(out), 0, len(followed.actions)
     rows = seen.moves if seen is not None else _plain(followed)
     out.print(_title(followed), Text(_STEPS, "dim"), sep="\n")

@@ -1,4 +1,4 @@
-"""The command that trains what published figures show, and draws them again."""
+"""`beamzero reproduce`: trains what a published figure shows, and draws it again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def reproduce_command(
 
 
 def _panels(study: Study, finished: Reproduced) -> list[Curves]:
-    """The curves of those panels of which something is there."""
+    """Return the curves of the panels that have results."""
     found = []
     for panel in study.panels:
         own = [one for one in finished.results if panel.shows(one.piece)]
@@ -105,9 +105,9 @@ def _panels(study: Study, finished: Reproduced) -> list[Curves]:
 
 
 def _groups(study: Study, finished: Reproduced) -> list[tuple[str, list[PieceResult]]]:
-    """What panels show, if it is all of one game; and of it, what shares a label that not all have.
+    """Group the results for the tables: all of one game together, then those that share a label that not all have.
 
-    What no panel shows is by itself.
+    Results that no panel shows are in groups of their own.
     """
     results = finished.results
     shown = [one for one in results if any(panel.shows(one.piece) for panel in study.panels)]

@@ -1,4 +1,4 @@
-"""The page in the browser."""
+"""`beamzero serve`: the server of the page in the browser."""
 
 from __future__ import annotations
 
@@ -124,9 +124,10 @@ def serve(
 
 
 def _patient(handle_exit: Callable[[int, FrameType | None], None]) -> Callable[[int, FrameType | None], None]:
-    """Pass on the first signal, which ends the server, and of later ones only those of somebody who presses on and on.
+    """Make a handler that ignores the second Ctrl-C and the next few.
 
-    The server hurries at the second: it leaves its tasks undone, and shows their errors.
+    The first ends the server. At the second, uvicorn would leave its tasks undone and show their errors, so that only
+    a person who presses on and on gets there.
     """
     presses = itertools.count(1)
 
@@ -170,7 +171,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _alone(file: Path) -> IO[str]:
-    """A lock that keeps other servers from the file of games; it goes with the process."""
+    """Lock the file of games against other servers, until the process ends. Returns the open lock file."""
     try:
         lock = open(f"{file}.lock", "a+")  # noqa: SIM115 - held for as long as the server runs
     except OSError as error:
@@ -188,7 +189,7 @@ def _alone(file: Path) -> IO[str]:
 
 
 def _file(keep: Path | None) -> Path:
-    """Where games are kept; its folder is made where it is the usual one."""
+    """Return the file of games; the default folder is made where it is missing."""
     if keep is not None:
         if not keep.parent.is_dir():
             raise BadInput(f"{keep}: there is no folder {keep.parent}")
@@ -202,7 +203,7 @@ def _file(keep: Path | None) -> Path:
 
 
 def _warm(offers: Offers, agents: AgentPool, names: list[str]) -> None:
-    """Compile the usual opponent of every game, one after the other."""
+    """Compile the default opponent of every game, one after the other."""
     for name in names:
         worker = agents.get(offers.game(name), offers.default_agent(name).text)
         try:

@@ -1,4 +1,4 @@
-"""Endgame tables: every position with few seeds left, solved once and for all."""
+"""`beamzero table`: solves every position of Kalah with few seeds left."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJ
 
 
 def _default_name(game: Kalah, seeds: int) -> str:
-    """What sets the table apart; with how many seeds a game begins does not change it."""
+    """Name the file after the rules that change the table; the number of seeds at the start does not."""
     houses = "" if game.houses == 6 else f"-{game.houses}-houses"
     return f"kalah{houses}{'-empty-capture' if game.empty_capture else ''}-{seeds}{SUFFIX}"

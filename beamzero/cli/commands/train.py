@@ -1,4 +1,4 @@
-"""The command that trains."""
+"""`beamzero train`: trains an agent."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _quick_recipe(game: str, algorithm: str) -> str | None:
 
 
 def _this_command() -> str:
-    """How this program was started, so that the lines it prints can be typed in again."""
+    """Return how this program was started, so that the lines it prints can be typed in again."""
     if Path(sys.argv[0]).name == "beamzero":
         return sys.argv[0]
     python = Path(sys.executable)

@@ -299,7 +299,7 @@ COMMANDS: dict[str, tuple[Callable[[TerminalSession], None], str]] = {
     "swap": (TerminalSession.swap, "play the other side"),
     "quit": (TerminalSession.quit, "leave (also Ctrl-D)"),
 }
-"""What can be typed beside moves: the method that does it, and its meaning."""
+"""Commands that can be typed beside moves: the method that does it, and its meaning."""
 
 SHORT = {"?": "help", "u": "undo", "q": "quit", "exit": "quit"}
 AFTER_THE_END = {"": "new", "y": "new", "yes": "new", "n": "quit", "no": "quit"}
