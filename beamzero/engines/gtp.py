@@ -69,7 +69,7 @@ class GtpEngine(ProtocolEngine):
         done = self.wait()
         return super().close() and done
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def _known_command(self, words: Sequence[str]) -> str:
         return "true" if words[:1] and words[0] in _COMMANDS else "false"

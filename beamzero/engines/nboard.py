@@ -54,7 +54,7 @@ class NBoardEngine(ProtocolEngine):
     def _status(self, text: str) -> None:
         self.send(f"status {' '.join(text.split())[:200]}")
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def _nboard(self, rest: str) -> None:
         self.send(f"set myname beamzero {self.name}")
@@ -91,7 +91,7 @@ class NBoardEngine(ProtocolEngine):
     def _learn(self, rest: str) -> None:
         self.send("learned")
 
-    # --- searches --------------------------------------------------------------------------------------------------
+    # --- searches ----------------------------------------------------------------------------------------------------
 
     def _think(self, job: Callable[[State, Timer], None]) -> None:
         """Run `job` on the position on the board, with a status before and after it."""

@@ -85,7 +85,7 @@ class UciEngine(ProtocolEngine):
             self.say(f"{type(error).__name__}: {error}")
         return True
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def _uci(self, words: Sequence[str]) -> None:
         self.send(f"id name beamzero {__version__} {self.name}")
@@ -144,7 +144,7 @@ class UciEngine(ProtocolEngine):
     def _nothing(self, words: Sequence[str]) -> None:
         """Ignore the command: no search uses results of an earlier one, and there is no log."""
 
-    # --- searches --------------------------------------------------------------------------------------------------
+    # --- searches ----------------------------------------------------------------------------------------------------
 
     def _limit_of(self, words: Sequence[str]) -> Limit | None:
         """Read the limit of a `go` command; None where it has none. Words that are no numbers count as not given."""

@@ -167,7 +167,7 @@ def test_an_agent_whose_turn_it_was_when_the_server_died_moves_then(tmp_path):
         id = begin(one, seats=("human", "human"), moves=["b2"])
     store = SessionStore(tmp_path / "games.sqlite")
     row = store.get(id)
-    store.put(id, {**row.told, "seats": ["human", "random"]}, row.summary)
+    store.put(id, {**row.data, "seats": ["human", "random"]}, row.summary)
     store.close()
     with server(tmp_path, ["tic_tac_toe"]) as browsers:
         again = browsers()

@@ -58,7 +58,7 @@ class TerminalSession:
         self.interrupted = False
         self.played = Playthrough(game, seed, position, self._tell_roll)
 
-    # --- the dialogue ----------------------------------------------------------------------------------------------
+    # --- the dialogue ------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Play until the person leaves."""
@@ -128,7 +128,7 @@ class TerminalSession:
             yield
         self._has_searched = True
 
-    # --- the result ------------------------------------------------------------------------------------------------
+    # --- the result --------------------------------------------------------------------------------------------------
 
     def save(self) -> None:
         """Add the game to the file of saved games, if there is one and a move was made."""
@@ -160,7 +160,7 @@ class TerminalSession:
         score = float(self.game.score(self.played.state)) * (-1 if self.player and self.side == 1 else 1)
         return "win" if score > 0 else "loss" if score < 0 else "draw"
 
-    # --- the board -------------------------------------------------------------------------------------------------
+    # --- the board ---------------------------------------------------------------------------------------------------
 
     def _draw_if_changed(self) -> None:
         """Draw the board, with the side to move or how the game ended; nothing where it stands there already."""
@@ -198,7 +198,7 @@ class TerminalSession:
         head, style = words[result]
         return Text(f"{head}: {reason}", style)
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def show_help(self) -> None:
         """List the legal moves and the commands."""
