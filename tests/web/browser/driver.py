@@ -132,7 +132,7 @@ class Visitor:
 
 
 def seat_down(page: Page, game: str, *seats: str, **more: Any) -> str:
-    """Begin a game from the page's own origin, and go to it: what the dialog does, in one step. Returns the session's id."""
+    """Begin a game from the page's own origin and go to it, as the dialog does. Returns the session's id."""
     body = {"game": game, "seats": seats or ("human", "random"), **more}
     ask = """async (body) => {
       const headers = {"Content-Type": "application/json"};
