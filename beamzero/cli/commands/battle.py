@@ -41,7 +41,7 @@ _Games = Annotated[
 RandomPlies = Annotated[
     int | None,
     typer.Option(
-        help="Random moves that open each game; more where that gives too few openings.",
+        help="Random moves at the start of each game; more where these give too few different openings.",
         show_default="2, but 0 where dice or cards make games differ already",
     ),
 ]
@@ -49,7 +49,7 @@ _Longest = Annotated[
     int | None,
     typer.Option(
         metavar="PLIES",
-        help="Games that are not over after so many plies are drawn: the battle lasts as long as its longest game.",
+        help="Games that are not over after this many plies are draws; a battle lasts as long as its longest game.",
         show_default="as long as the rules allow",
     ),
 ]

@@ -37,7 +37,7 @@ def bench_command(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Measure throughput on this machine; figures to compare are taken in the same run."""
+    """Measure throughput on this machine, with --peers beside that of other libraries in the same run."""
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown("benchmark", name, BENCHMARKS)

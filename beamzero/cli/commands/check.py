@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check_command(game: GameName, games: _Games = 64, seed: Seed = 0, json: AsJson = False) -> int:
-    """Check that a game keeps the laws: a line for each that is broken (status 1), and the speed of random play."""
+    """Test the rules of a game: a line for each law that is broken (exit status 1), and the speed of random play."""
     rules = make_game(game)
     with err.status("playing (the first time, compiling takes a while)"):
         found = check_laws(rules, games, seed)

@@ -34,22 +34,22 @@ def compare_command(
         str, typer.Option(metavar="A B...", help="Two recipes or more, as beamzero recipes lists them.")
     ],
     more: Annotated[list[str] | None, typer.Argument(metavar="[RECIPE]...", hidden=True)] = None,
-    budget: Annotated[str, typer.Option(help="What all may spend: evaluations or seconds.")] = Comparison.budget,
+    budget: Annotated[str, typer.Option(help="The unit of the budget: evaluations or seconds.")] = Comparison.budget,
     amount: Annotated[
         float | None,
-        typer.Option(help="How much of it for each training; 20 million evaluations or 120 seconds."),
+        typer.Option(help="The budget of each training; by default 20 million evaluations or 120 seconds."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each recipe, each with another seed.")] = Comparison.seeds,
-    points: Annotated[int, typer.Option(help="Ratings on the way, at even steps.")] = Comparison.points,
+    points: Annotated[int, typer.Option(help="Ratings of each training, at even steps.")] = Comparison.points,
     rate_games: Annotated[int, typer.Option(help="Games against each opponent in a rating.")] = Comparison.rate_games,
     rate_against: Annotated[
         str, typer.Option(help="Opponents of the ratings, separated by spaces; the first one is 1000.")
     ] = Comparison.rate_against,
     battle_games: Annotated[
-        int, typer.Option(help="Games of the agents against each other in the end; 0 for none.")
+        int, typer.Option(help="Games of the final agents against each other; 0 for none.")
     ] = Comparison.battle_games,
     play_evaluations: Annotated[
-        int, typer.Option(help="Evaluations a move in those games where they search.")
+        int, typer.Option(help="Evaluations a move in these games, for agents that search.")
     ] = Comparison.play_evaluations,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/compare-GAME-BUDGET.")
@@ -59,9 +59,9 @@ def compare_command(
     worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
-    """Train by several recipes from scratch under the same budget, over several seeds, and draw strength against it.
+    """Train by several recipes from scratch under the same budget, with several seeds, and draw strength against it.
 
-    A comparison that was stopped goes on with the same command.
+    The same command continues a comparison that was stopped.
     """
     rules = make_game(game)
     names = [name for text in (recipes, *(more or [])) for name in re.split(r"[,\s]+", text) if name]

@@ -22,7 +22,9 @@ def register(app: typer.Typer) -> None:
 def exhaust_command(
     game: GameName,
     agent: AgentName,
-    most: Annotated[int, typer.Option(min=1, help="Give up where more positions than this can be met.")] = 1_000_000,
+    most: Annotated[
+        int, typer.Option(min=1, help="Give up where the agent can meet more positions than this.")
+    ] = 1_000_000,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> int:

@@ -38,16 +38,20 @@ _Out = Annotated[
 ]
 _Games = Annotated[int, typer.Option(help="Games of self-play in each round.")]
 _Rounds = Annotated[int, typer.Option(help="Rounds; each plays with the weights of the one before.")]
-_Depth = Annotated[int, typer.Option(help="Plies that self-play searches; trial battles search so many and one more.")]
-_Noise = Annotated[
-    float, typer.Option(min=0.0, max=0.9, help="Share of random moves in self-play; a fifth of it in each next round.")
+_Depth = Annotated[
+    int, typer.Option(help="Plies that self-play searches; trial battles are played at this depth and one ply deeper.")
 ]
-_TrialGames = Annotated[int, typer.Option(help="Games of each trial battle, by which weights are taken or not.")]
+_Noise = Annotated[
+    float, typer.Option(min=0.0, max=0.9, help="Share of random moves in self-play; each next round has a fifth of it.")
+]
+_TrialGames = Annotated[int, typer.Option(help="Games of each trial battle, which decides whether weights are taken.")]
 _BattleGames = Annotated[
     int, typer.Option(help="Games of the fitted weights against those made by hand; 0 for no battle.")
 ]
 _BattleDepth = Annotated[int, typer.Option(help="Plies that both search in the battle.")]
-_Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of winning by evaluation, as a PNG.")]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the chance of winning by evaluation into this PNG.")
+]
 
 
 _PLACES = {"middle": "the middle of games", "whole": "whole games"}
@@ -71,7 +75,7 @@ def fit_eval_command(
     plot: _Plot = None,
     json: AsJson = False,
 ) -> None:
-    """Learn the weights of a game's evaluation from self-play, and let them fight those made by hand.
+    """Learn the weights of a game's evaluation from self-play, and play a battle against those made by hand.
 
     The file is written whole: of two commands that write the same one, the last to learn its weights is kept, and the
     other says so and stops.

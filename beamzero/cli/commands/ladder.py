@@ -27,12 +27,12 @@ def ladder_command(
     depth: Annotated[int, typer.Option(min=1, max=64, help="The deepest minimax of the ladder.")] = DEPTH,
     by: Annotated[
         str | None,
-        typer.Option(help="What minimax evaluates by: one of the game's features, or nothing; all of them by default."),
+        typer.Option(help="The feature of the game by which minimax evaluates, or nothing; all features by default."),
     ] = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Play minimax of depth 1, 2, 3 ... twice each, once with either colour, until both games are lost."""
+    """Play a ladder of minimax opponents of depth 1, 2, 3 ..., two games each, until the agent loses both games."""
     rules = make_game(game)
     player, opponents = make_player(agent, rules), ladder(rules, depth, by)
     with progress_bar("playing") as update:

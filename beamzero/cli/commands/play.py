@@ -28,14 +28,14 @@ from beamzero.training.algorithm import ALGORITHMS
 _Agent = Annotated[
     str | None,
     typer.Option(
-        help="Who plays against you, or human for a second person; by default a trained agent if there is one."
+        help="The agent to play against, or human for a second person; by default a trained agent if there is one."
     ),
 ]
 _Level = Annotated[
     str | None,
     typer.Option(
         metavar="|".join(LEVELS),
-        help="How strong a trained agent plays; full, where nothing is said of how it searches.",
+        help="How strong a trained agent plays; by default full, unless its name says how it searches.",
     ),
 ]
 _Side = Annotated[str, typer.Option(metavar="first|second", help="Your side; in most games the first begins.")]
@@ -56,7 +56,7 @@ def play_command(
     save: SaveGames = None,
     json: AsJson = False,
 ) -> None:
-    """Play in the terminal; help lists what can be typed there."""
+    """Play in the terminal; type help there for the commands."""
     if side not in SIDE_NAMES:
         raise BadInput(f"side is {side!r}, but must be first or second")
     rules = make_game(game)

@@ -66,26 +66,27 @@ def rate_command(
     games: Annotated[
         int,
         typer.Option(
-            help="How many games two agents play that are paired, an even number: each opening is played with both"
-            " colours. 0 plays none and shows what the results in the store say."
+            help="Games of two agents that meet, an even number: each opening is played with both colours. 0 plays none"
+            " and shows the ratings by the results in the store."
         ),
     ] = 1000,
     pairings: Annotated[
         str,
         typer.Option(
-            help="all: everybody meets everybody; best: those whose games narrow the intervals most;"
+            help="all: each agent meets each other; best: those meet whose games narrow the intervals most;"
             f" auto: all for up to {_FEW_AGENTS} agents, best for more."
         ),
     ] = "auto",
     total: Annotated[
-        int | None, typer.Option(help="All games with the best pairings; by default --games times the agents.")
+        int | None,
+        typer.Option(help="The total of games with the best pairings; by default --games times the number of agents."),
     ] = None,
     sprt: Annotated[
         tuple[float, float] | None,
         typer.Option(
             metavar="ELO0 ELO1",
-            help="Only decide whether the first of two agents is stronger than the second by ELO1 rather than by ELO0,"
-            " and stop then; --games at a time, --total at most.",
+            help="Test whether the first of two agents is stronger than the second by ELO1 rather than by ELO0, and"
+            " stop when that is decided; --games at a time, --total at most.",
         ),
     ] = None,
     random_plies: RandomPlies = None,
@@ -98,9 +99,9 @@ def rate_command(
     worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
-    """Rate agents: Elo with 95% intervals, where random is 1000, and who scored what against whom.
+    """Rate agents: Elo with 95% intervals, where random is 1000, and their scores against each other.
 
-    Results are kept by what agents are, weights and settings: the next call goes on where this one ended.
+    Results are kept by an agent's weights and settings, not by its name: the next call adds to them.
     """
     rules = make_game(game)
     runs = {agent: _different(every_checkpoint(agent), rules) for agent in agents}

@@ -33,17 +33,21 @@ def register(app: typer.Typer) -> None:
 
 def replay_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Games that were saved: {', '.join(FORMATS)}.")],
-    number: Annotated[int | None, typer.Option(min=1, help="Which game of the file; a list of them otherwise.")] = None,
-    agent: Annotated[str | None, typer.Option(help="An agent that says what every position is worth.")] = None,
+    number: Annotated[
+        int | None, typer.Option(min=1, help="Which game of the file; by default they are listed.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="An agent that evaluates every position.")] = None,
     game: Annotated[
         str | None, typer.Option(help="The game, where a .txt file does not say it, or it is a Python file of yours.")
     ] = None,
     step: Annotated[bool, typer.Option("--step", help="Show one position at a time.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw who was ahead when into this PNG.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw into this PNG who was ahead at each move.")
+    ] = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Step through a saved game, with what an agent thinks of it, and draw who was ahead when."""
+    """Step through a saved game, with an agent's values of its positions, and draw who was ahead at each move."""
     named = None if game is None else make_game(game)
     records = read_records(file, game)
     if plot is not None and agent is None:

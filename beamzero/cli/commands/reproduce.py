@@ -36,13 +36,15 @@ def reproduce_command(
     seeds: Annotated[
         int | None, typer.Option(min=1, max=1000, help=f"Trainings of each setting; {_USUAL_SEEDS}.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train for so long at most; the same command goes on.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Train for this long at most; the same command continues.")
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Train so many at once, in processes that share the device, or with --cluster on that; by default one,"
-            " or as many as the cluster has cores.",
+            help="Trainings at once, in processes that share the device, or on a cluster with --cluster; by default"
+            " one, or as many as the cluster has cores.",
         ),
     ] = None,
     cluster: Cluster = None,
@@ -55,9 +57,9 @@ def reproduce_command(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Train again what a figure of the PROBS paper, its readme or a table of ours shows, rate it on the way, draw it.
+    """Repeat the trainings of a published figure or of a table of ours, rate them on the way, and draw the figure.
 
-    Each training is a run of its own in the folder. What was stopped goes on with the same command.
+    Each training is a run of its own in the folder. The same command continues what was stopped.
     """
     study = make_study(figure, seeds)
     folder = lasting(folder or RUNS_FOLDER / figure)

@@ -28,7 +28,7 @@ def score_command(
     game: GameName,
     agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="The agents, with any search and budget.")],
     positions: Annotated[
-        int | None, typer.Option(min=1, help="So many positions of each class at most; all of them by default.")
+        int | None, typer.Option(min=1, help="The most positions of each class; all of them by default.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw errors against the time for a move into this PNG.")
@@ -36,10 +36,10 @@ def score_command(
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Score agents on solved positions: the share where their move throws away a win or a draw, by difficulty.
+    """Score agents on solved positions: how often their move throws away a win or a draw, by difficulty.
 
-    Errors are given with their 95% interval, beside the time for a move, many positions at once on all cores. In chess
-    the positions are mates in 2 and 3, and an error is any move after which the mate takes longer.
+    Errors have 95% intervals; the time for a move is that of many positions at once on all cores. In chess the
+    positions are mates in 2 and 3, and an error is any move after which the mate takes longer.
     """
     rules = make_game(game)
     if plot is not None:

@@ -30,12 +30,16 @@ if TYPE_CHECKING:  # it needs what the extra `web` installs
 
 GamesOption = Annotated[
     list[str] | None,
-    typer.Option("--game", metavar="GAME", help="A game to offer, a file of your own too; may be repeated. All, else."),
+    typer.Option(
+        "--game", metavar="GAME", help="A game to offer, also a file of yours; may be repeated. By default all."
+    ),
 ]
 AgentsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--agent", metavar="GAME=AGENT", help="Another agent to offer, as connect_four=probs:runs/c4; may be repeated."
+        "--agent",
+        metavar="GAME=AGENT",
+        help="Another agent to offer, such as connect_four=probs:runs/c4; may be repeated.",
     ),
 ]
 
@@ -45,9 +49,9 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others than 127.0.0.1 let other machines in.")
+        str, typer.Option(help="The address to listen on; another one than 127.0.0.1 lets other machines in.")
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None, typer.Option(help="Another name that this server goes by; may be repeated.")
@@ -61,7 +65,7 @@ def serve(
     think_seconds: Annotated[
         float, typer.Option(min=0.05, max=3600, help="The longest that an agent may think about a move.")
     ] = 10.0,
-    warm: Annotated[bool, typer.Option(help="Compile the usual opponents before anyone asks for them.")] = True,
+    warm: Annotated[bool, typer.Option(help="Compile the default opponents at the start.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
     json: AsJson = False,
 ) -> None:

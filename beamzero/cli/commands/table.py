@@ -15,7 +15,7 @@ from beamzero.solvers.endgame import check_seeds
 from beamzero.solvers.retrograde import make_table
 from beamzero.storage.tablefile import SUFFIX, check_table_path, save_table
 
-Seeds = Annotated[int, typer.Option(help="The most seeds in the houses that the table knows.")]
+Seeds = Annotated[int, typer.Option(help="The most seeds in the houses of a position in the table.")]
 Out = Annotated[Path | None, typer.Option("--out", help=f"The file to write; by default such as kalah-16{SUFFIX}.")]
 
 
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJson = False) -> None:
-    """Solve all endgames of Kalah with up to so many seeds in the houses, for searches to look up.
+    """Solve all endgames of Kalah with few seeds in the houses, for searches to look up.
 
     The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
     """

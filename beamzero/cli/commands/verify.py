@@ -19,13 +19,15 @@ def register(app: typer.Typer) -> None:
 
 
 def verify_agents(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[AGENT]...", help="All of them by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Names of shipped agents; all of them by default.")
+    ] = None,
     seed: Seed = 1,
     json: AsJson = False,
 ) -> int:
-    """Measure again what the files of shipped agents claim of their strength; status 1 where a claim does not hold.
+    """Measure again the strength that the files of shipped agents claim; exit status 1 where a claim does not hold.
 
-    A claim holds if the interval that is found now meets the one in the file. Other seeds give other games.
+    A claim holds if the interval found now overlaps the one in the file. Other seeds give other games.
     """
     shipped = shipped_agents()
     for name in names or ():
