@@ -146,7 +146,7 @@ class GtpEngine(ProtocolEngine):
         return "\n" + self.game.show(self.record.state)
 
     def _final_score(self, words: Sequence[str]) -> str:
-        """``B+12``, ``W+1`` or ``0``: discs in Othello, else 1 for a win."""
+        """Answer ``B+12``, ``W+1`` or ``0``: discs in Othello, else 1 for a win."""
         if not self.record.over:
             raise BadInput("cannot score: the game is not over")
         lead = self.game.lead(self.record.state)
