@@ -1,4 +1,4 @@
-"""What an opening book is worth: an agent with it against the same agent without.
+"""The strength of an opening book: an agent with it against the same agent without.
 
     python benchmarks/book.py GAME AGENT BOOK [--games 200] [--random-plies 2] [--seed 0]
 

@@ -1,4 +1,4 @@
-"""What averaging over clairvoyance costs and what it earns in bridge, beside the double-dummy result.
+"""Averaging over clairvoyance in bridge: its time and its tricks, beside the double-dummy result.
 
     python benchmarks/bridge.py --cards --worlds 40            seconds a card
     python benchmarks/bridge.py --deals 200 --worlds 10        tricks of the declarer
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def draw_deals(count: int, seed: int) -> dict[Bridge, BridgeState]:
-    """The first states of `count` deals, by contract; see above how that is chosen."""
+    """Draw the first states of `count` deals, by contract, which is chosen as described above."""
     rng = np.random.default_rng(seed)
     holders: dict[str, list[np.ndarray]] = {}
     for number in range(count):
@@ -74,9 +74,9 @@ def _first_states(game: Bridge, holder: np.ndarray) -> BridgeState:
 
 
 def seconds_a_card(by_game: dict[Bridge, BridgeState], worlds: int, seed: int) -> dict:
-    """Of deals played one by one: for the first lead, dummy's first card, and all cards; forced ones cost nothing.
+    """Measure the time for the first lead, dummy's first card and all cards of deals played one by one.
 
-    `core` is the time of all cores together, which other programs on the machine change less.
+    Forced cards cost nothing. `core` is the time of all cores together, which other programs change less.
     """
     times: dict[str, list[tuple[float, float]]] = {"first lead": [], "first card of dummy": [], "all cards": []}
     for game, states in by_game.items():
@@ -110,7 +110,7 @@ _step = jax.jit(lambda game, states, actions: jax.vmap(game.step)(states, action
 
 
 def tricks(by_game: dict[Bridge, BridgeState], worlds: int, seed: int) -> dict:
-    """The declarer's tricks in every deal, by who defends, and with open cards."""
+    """Count the declarer's tricks in every deal, by the kind of defence, and with open cards."""
     found: dict[str, dict[str, list[float]]] = {}
     for number, (game, states) in enumerate(by_game.items()):
         clairvoyant, at_random = make_player(f"clairvoyance:worlds={worlds}", game), make_player("random", game)
@@ -136,7 +136,7 @@ def tricks(by_game: dict[Bridge, BridgeState], worlds: int, seed: int) -> dict:
 
 
 def _mean(numbers: list[float]) -> dict[str, float]:
-    """The mean, and half the width of its 95% interval."""
+    """Return the mean, and half the width of its 95% interval."""
     return {
         "mean": float(np.mean(numbers)),
         "half width of 95%": float(1.96 * np.std(numbers, ddof=1) / len(numbers) ** 0.5),
@@ -144,12 +144,12 @@ def _mean(numbers: list[float]) -> dict[str, float]:
 
 
 def _double_dummy(game: Bridge, states: BridgeState) -> np.ndarray:
-    """The declarer's tricks with open cards: what is best for the defender who leads."""
+    """Count the declarer's tricks with open cards, after the best lead."""
     return np.round(13 - (DDS()(game, jax.device_get(states)).max(axis=1) * 13 + 13) / 2).astype(int)
 
 
 def _play(game: Bridge, states: BridgeState, declarer: Player, defender: Player, key: jax.Array) -> np.ndarray:
-    """The declarer's tricks when all deals are played to the end, in lockstep."""
+    """Play all deals to the end, in lockstep. Returns the declarer's tricks."""
     for ply in range(_LONGEST):
         now = jax.random.fold_in(key, ply)
         declares = jax.vmap(game.player)(states) == 0

@@ -1,4 +1,4 @@
-"""What a training time buys: the strength of one run's agent at several moments.
+"""Strength by training time: the strength of one run's agent at several moments.
 
     python benchmarks/budget.py train kalah kalah_alphazero_quick --marks 30 60 120 300 600 --out runs/budget/kalah
     python benchmarks/budget.py collect runs/kalah --out runs/budget/kalah
@@ -107,7 +107,7 @@ def _beamzero(*words: str) -> None:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """The score of the agent of each moment, with one look and with a search."""
+    """Measure the score of the agent of each moment, with one look and with a search."""
     record = json.loads((arguments.folder / FILE).read_text())
     game = make_game(record["game"])
     opponent = make_player(arguments.against, game)

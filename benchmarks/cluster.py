@@ -1,4 +1,4 @@
-"""What a Ray cluster costs, and what it would give: the work of iterations by workers, beside the same in this process.
+"""The speed of a Ray cluster: iterations by its workers, beside the same iterations in this process.
 
     python benchmarks/cluster.py --workers 2 --rounds 3 --json
 
@@ -90,7 +90,7 @@ def something_large(shared: None, piece: int) -> np.ndarray:
 
 
 def measure_store(pool: Pool) -> dict[str, float]:
-    """What a call takes of the process that asks, and how many bytes a second it takes in."""
+    """Measure the seconds that a call takes in the process that asks, and the bytes a second of results."""
     list(pool.do(nothing, None, list(range(50))))
     begun = time.perf_counter()
     list(pool.do(nothing, None, list(range(1000))))
@@ -103,7 +103,7 @@ def measure_store(pool: Pool) -> dict[str, float]:
 
 
 class Watched:
-    """An executor, with what goes to it and comes back, and how long that takes, by the name of the work."""
+    """An executor that counts the bytes sent and taken, and the seconds, by the name of the work."""
 
     def __init__(self, executor: Executor, pool: Pool | None = None, weigh: bool = False) -> None:
         self.executor, self.pool, self.weigh = executor, pool, weigh
@@ -156,7 +156,7 @@ class Trial:
 
 
 def measure(name: str, changes: Mapping[str, str], pool: Pool, cut_for: int, rounds: int) -> Trial:
-    """Iterations that are cut into pieces for so many workers, whoever does them."""
+    """Run iterations here and by workers, in work items for `cut_for` workers each time."""
     recipe = find_recipe(name)
     game, kind = make_game(recipe.game), ALGORITHMS[recipe.algorithm]
     algorithm = kind(game, make_settings(recipe, changes).resolved(game, cut_for))
@@ -187,7 +187,7 @@ def measure(name: str, changes: Mapping[str, str], pool: Pool, cut_for: int, rou
 
 
 def model(trial: Trial, workers: int, store: Mapping[str, float]) -> Measured:
-    """What the simulation needs: of an iteration, a worker's share of the pieces and of what is fitted."""
+    """Return the input of the simulation: a worker's share of the work items and of the fitting, for an iteration."""
     phases = []
     for name, phase in trial.watched.phases.items():
         weighed = trial.weighed.phases[name]
@@ -206,9 +206,9 @@ def model(trial: Trial, workers: int, store: Mapping[str, float]) -> Measured:
 
 
 def simulate(measured: Measured, cut_for: int, workers: int) -> float:
-    """The seconds that so many workers take for the pieces of `cut_for`."""
+    """Simulate the seconds that `workers` take for the work items of `cut_for` workers."""
     return sum(
-        cluster_plan.crew_seconds(measured, phase, workers, round(phase.pieces * cut_for)) for phase in measured.phases
+        cluster_plan.round_seconds(measured, phase, workers, round(phase.pieces * cut_for)) for phase in measured.phases
     )
 
 
@@ -220,10 +220,10 @@ def show(found: Mapping[str, Any]) -> None:
     seconds = (found["one_worker"]["crew_seconds"], found["crew_seconds"])
     for what, real, simulated in zip(("one worker", "all workers"), seconds, found["simulated_seconds"], strict=True):
         print(f"  an iteration by {what}: {real:.3f} s, simulated {simulated:.3f} s", file=sys.stderr)
-    print("  workers      executor     whole  overlapped  learner x 10", file=sys.stderr)
+    print("  workers     alone     whole  overlapped  learner x 10", file=sys.stderr)
     for row in found["scaling"]:
         print(
-            f"  {row['workers']:7d} {row['executor']:9.2f} {row['whole']:9.2f} {row['overlapped']:11.2f}"
+            f"  {row['workers']:7d} {row['crew']:9.2f} {row['whole']:9.2f} {row['overlapped']:11.2f}"
             f" {row['learner_10']:13.2f}",
             file=sys.stderr,
         )

@@ -1,9 +1,9 @@
-"""What a cluster would do with many workers, by a simulation that is fed with what was measured with few.
+"""A simulation of a cluster with many workers, from measurements with few.
 
-Workers take pieces as they come, and have their next one while they do the first. The process that learns takes in
-results one after another: for each the time that a call of Ray's takes, and that of its bytes. Weights go out to each
-machine once. Games grow with the workers, so that each has as many pieces as one had; what the learner does besides
-grows with the games (PROBS fits all of them) or not (AlphaZero fits as many minibatches as before).
+Workers take work items as they come, and have their next one while they do the first. The process that learns takes in
+results one after another: each takes the time of a call of Ray's, and that of its bytes. Weights go out to each machine
+once. Games grow with the workers, so that each has as many work items as one had; the other work of the learner grows
+with the games (PROBS fits all of them) or not (AlphaZero fits as many minibatches as before).
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ WORKERS_A_MACHINE = 32
 
 @dataclasses.dataclass(frozen=True)
 class Phase:
-    """A round of pieces that are done with the same weights, as one worker has it."""
+    """A round of work items that are done with the same weights, for one worker."""
 
     name: str
     pieces: float
-    seconds: float  # that a worker takes for a piece
-    sent: float  # bytes of a piece
-    taken: float  # bytes of what comes of it
+    seconds: float  # that a worker takes for a work item
+    sent: float  # bytes of a work item
+    taken: float  # bytes of its result
     weights: float  # bytes, once a machine
 
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """What is known of an iteration."""
+    """Measurements of an iteration."""
 
     phases: tuple[Phase, ...]
     learner_seconds: float  # besides taking in results, with the games of one worker
     learner_grows: bool
-    call_seconds: float  # of the process that learns, for each piece
+    call_seconds: float  # of the process that learns, for each work item
     bytes_a_second: float  # from a worker's memory to where it learns, on one machine
 
 
-def crew_seconds(measured: Measured, phase: Phase, workers: int, pieces: int) -> float:
-    """How long a round takes."""
+def round_seconds(measured: Measured, phase: Phase, workers: int, items: int) -> float:
+    """Simulate the seconds of a round."""
     rate = measured.bytes_a_second if workers <= 2 else min(NETWORK, measured.bytes_a_second)
     machines = -(-workers // WORKERS_A_MACHINE)
     each = measured.call_seconds + phase.taken / rate
     out = phase.weights * machines / rate + phase.sent / rate
-    # Of each worker: when it is done with a piece, and when the result of the one before was taken in.
+    # For each worker: when it is done with a work item, and when the result of the one before was taken in.
     free = [(out, out)] * workers
     heapq.heapify(free)
     port = out
-    for _ in range(pieces):
+    for _ in range(items):
         at, before = heapq.heappop(free)
         done = max(at, before) + phase.seconds
         port = max(port, done) + each
@@ -60,38 +60,38 @@ def crew_seconds(measured: Measured, phase: Phase, workers: int, pieces: int) ->
 
 
 def iteration(measured: Measured, workers: int) -> tuple[float, float]:
-    """The seconds of the crew, and of the learner, where games grow with the workers."""
-    crew = sum(crew_seconds(measured, phase, workers, round(phase.pieces * workers)) for phase in measured.phases)
-    return crew, measured.learner_seconds * (workers if measured.learner_grows else 1)
+    """Simulate the seconds of the workers, and of the learner, where games grow with the workers."""
+    worked = sum(round_seconds(measured, phase, workers, round(phase.pieces * workers)) for phase in measured.phases)
+    return worked, measured.learner_seconds * (workers if measured.learner_grows else 1)
 
 
 def scaling(measured: Measured) -> Iterator[dict[str, float]]:
-    """For each number of workers: how many times the work of one they do, alone and with the learner.
+    """Yield for each number of workers how many times the work of one they do, alone (`crew`) and with the learner.
 
     `overlapped` is where games are played while the net is fitted (`lag`), `learner_10` where that takes a tenth of the
     time.
     """
-    crew_of_one, learner_of_one = iteration(measured, 1)
+    worked_by_one, learner_of_one = iteration(measured, 1)
     for workers in WORKERS:
-        crew, learner = iteration(measured, workers)
+        worked, learner = iteration(measured, workers)
         yield {
             "workers": workers,
-            "crew": workers * crew_of_one / crew,
-            "whole": workers * (crew_of_one + learner_of_one) / (crew + learner),
-            "overlapped": workers * max(crew_of_one, learner_of_one) / max(crew, learner),
-            "learner_10": workers * (crew_of_one + learner_of_one / 10) / (crew + learner / 10),
-            "crew_seconds": crew,
+            "crew": workers * worked_by_one / worked,
+            "whole": workers * (worked_by_one + learner_of_one) / (worked + learner),
+            "overlapped": workers * max(worked_by_one, learner_of_one) / max(worked, learner),
+            "learner_10": workers * (worked_by_one + learner_of_one / 10) / (worked + learner / 10),
+            "crew_seconds": worked,
             "learner_seconds": learner,
         }
 
 
 def plan(measured: Measured, workers: int, price: float) -> dict[str, float]:
-    """Bytes of an iteration by what they are, who waits for whom, and what it costs at `price` for a worker's hour."""
+    """Return the bytes and seconds of an iteration by kind, and its cost at `price` for a worker's hour."""
     machines = -(-workers // WORKERS_A_MACHINE)
-    crew, learner = iteration(measured, workers)
-    pieces = sum(phase.pieces for phase in measured.phases) * workers
+    worked, learner = iteration(measured, workers)
+    items = sum(phase.pieces for phase in measured.phases) * workers
     return {
-        "workers": workers, "machines": machines, "pieces": pieces,
+        "workers": workers, "machines": machines, "pieces": items,
         "bytes_weights_put": sum(phase.weights for phase in measured.phases),
         "bytes_weights_to_machines": sum(phase.weights for phase in measured.phases) * machines,
         "bytes_pieces": sum(phase.sent * phase.pieces for phase in measured.phases) * workers,
@@ -101,13 +101,13 @@ def plan(measured: Measured, workers: int, price: float) -> dict[str, float]:
             phase.pieces * workers * (measured.call_seconds + phase.taken / min(NETWORK, measured.bytes_a_second))
             for phase in measured.phases
         ),
-        "seconds_crew": crew, "seconds_learner": learner,
-        "dollars_for_1000_iterations": 1000 * (crew + learner) / 3600 * price * workers,
+        "seconds_crew": worked, "seconds_learner": learner,
+        "dollars_for_1000_iterations": 1000 * (worked + learner) / 3600 * price * workers,
     }  # fmt: skip
 
 
 def saturation(measured: Measured) -> dict[str, float]:
-    """How many workers keep the process that learns busy: by their results, and by what it fits, if that grows."""
+    """Return the number of workers that keep the learner busy, by their results, and by its fitting if that grows."""
     work = sum(phase.seconds * phase.pieces for phase in measured.phases)
     rate = min(NETWORK, measured.bytes_a_second)
     intake = sum(phase.pieces * (measured.call_seconds + phase.taken / rate) for phase in measured.phases)

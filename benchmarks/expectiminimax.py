@@ -62,13 +62,13 @@ def think(game: Game, search: Expectiminimax, evaluator: Evaluator, states: Stat
 
 
 def mean_plays(game: Game, states: State) -> float:
-    """In how many different positions the turn of each of the states can end, on average over all rolls."""
+    """Count the different positions in which a turn can end, on average over all rolls and states."""
     counts = []
     step, legal = jax.jit(game.step), jax.jit(game.legal)
     for row in range(len(states.side)):
         state = jax.tree.map(lambda x, row=row: x[row], states)
         waiting = state._replace(high=jnp.uint8(0), low=jnp.uint8(0), times=jnp.uint8(0))
-        for outcome, odds in enumerate(np.asarray(game.chance(waiting)).tolist()):
+        for outcome, prob in enumerate(np.asarray(game.chance(waiting)).tolist()):
             todo, ends, seen = [game.resolve(waiting, jnp.int32(outcome))], set(), set()
             while todo:
                 now = todo.pop()
@@ -80,7 +80,7 @@ def mean_plays(game: Game, states: State) -> float:
                     elif mark not in seen:
                         seen.add(mark)
                         todo.append(after)
-            counts.append(odds * len(ends))
+            counts.append(prob * len(ends))
     return sum(counts) / len(states.side)
 
 

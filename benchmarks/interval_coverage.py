@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def simulate(first: int, second: int, rng: np.random.Generator) -> np.ndarray:
-    """[P, 2] what the first agent scored, moving first and moving second, in pairs of games from the same openings."""
+    """Simulate scores of the first agent in pairs of games from the same openings, moving first and second. [P, 2]."""
     expected = expected_score(STRENGTHS[first] - STRENGTHS[second])
     favour = rng.uniform(-0.5, 0.5, PAIRS) * min(expected, 1 - expected)
     chance = expected + np.stack([favour, -favour], axis=1)

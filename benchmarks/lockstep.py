@@ -1,4 +1,4 @@
-"""How long a battle of many games takes: two agents with one look at a net each, all games in lockstep.
+"""The time of a battle of many games: two agents with one look at a net each, all games in lockstep.
 
     python benchmarks/lockstep.py [--games 1000] [--json]
 

@@ -91,7 +91,7 @@ TASKS = {
 
 
 class Trial(NamedTuple):
-    """What came of one training."""
+    """The result of one training."""
 
     games: int
     seconds: float
@@ -149,7 +149,7 @@ def train(algorithm: AlphaZero, task: Task, seed: int) -> Trial:
 
 
 def _quiet(name: str, done: int, total: int) -> None:
-    """Tells nobody how far a phase is."""
+    """Ignore the progress of a phase."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Which nets are worth most per second: PROBS on Connect Four, the same seconds for each pair of V and Q.
+"""Which nets are strongest per second: PROBS on Connect Four, the same seconds for each pair of V and Q.
 
     python benchmarks/nets.py [--seconds 60] [--seed 0]
 
@@ -57,13 +57,13 @@ def measure(value_net: str, q_net: str, seconds: float, seed: int) -> None:
     changes = {"value_net": value_net, "q_net": q_net}
     pace = Probs(game, make_settings(recipe, changes).resolved(game))
     state = pace.init(jax.random.key(seed))
-    laps = []
+    times = []
     for iteration in range(5):
         start = time.perf_counter()
         state, _ = pace.iterate(state, iteration, jax.random.key(seed), lambda *_: None)
-        laps.append(time.perf_counter() - start)
+        times.append(time.perf_counter() - start)
     # Games grow longer as the agent learns, by about a third.
-    iterations = max(2, round(seconds / (1.3 * sum(laps[2:]) / 3)))
+    iterations = max(2, round(seconds / (1.3 * sum(times[2:]) / 3)))
     algorithm = Probs(game, make_settings(recipe, {**changes, "iterations": iterations}).resolved(game))
     state = algorithm.init(jax.random.key(seed))
     start = time.perf_counter()

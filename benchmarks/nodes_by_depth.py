@@ -1,4 +1,4 @@
-"""How many positions each search looks at, depth by depth, beside what theory says.
+"""Positions that each search looks at, depth by depth, beside the theory.
 
     python benchmarks/nodes_by_depth.py [--game connect_four othello chess] [--depth 9 7 5] [--out FILE]
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def count(game: Game, state: State, deepest: int) -> dict[str, list[int]]:
-    """For each search the positions it looks at to reach depth 1, 2 and so on."""
+    """Count for each search the positions it looks at to reach depth 1, 2 and so on."""
     evaluator = feature_evaluator(game)
     found: dict[str, list[int]] = {}
     for name, settings in _SEARCHES.items():
@@ -76,7 +76,7 @@ def count(game: Game, state: State, deepest: int) -> dict[str, list[int]]:
 
 
 def branching(counts: dict[str, list[int]]) -> float:
-    """b: the number of moves that, in every position, would give minimax's count of positions at its last depth."""
+    """Find b, the number of moves in every position that gives minimax's count of positions at its last depth."""
     last = counts["minimax"]
     leaves = last[-1] - (last[-2] if len(last) > 1 else 1)
     return leaves ** (1 / len(last))

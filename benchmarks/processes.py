@@ -26,7 +26,7 @@ SECONDS_BETWEEN_SAMPLES = 0.25
 
 
 class Usage(NamedTuple):
-    """What a command has taken."""
+    """The time and memory that a command has taken."""
 
     status: int  # its exit status
     seconds: float
@@ -113,7 +113,7 @@ def _command_line(folder: Path) -> str:
 
 
 def machine_cpu_seconds() -> float | None:
-    """Seconds that the cores of this machine have worked since it was started."""
+    """Return the seconds that the cores of this machine have worked since it was started."""
     try:
         user, nice, system, _, _, irq, soft_irq, *_ = map(int, (PROC / "stat").read_text().split("\n")[0].split()[1:])
     except (OSError, ValueError):
@@ -122,7 +122,7 @@ def machine_cpu_seconds() -> float | None:
 
 
 def describe(usage: Usage) -> str:
-    """One line for people."""
+    """Write one line for people."""
     cpu = "" if usage.cpu_seconds is None else f", {usage.cpu_seconds:.0f} CPU seconds"
     memory = "" if usage.peak_bytes is None else f", {usage.peak_bytes / 1e9:.2f} GB at its peak"
     return f"{usage.seconds:.0f} s{cpu}{memory}" + ("" if usage.status == 0 else f", exit status {usage.status}")

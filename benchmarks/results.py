@@ -70,7 +70,7 @@ def run(name: str) -> None:
 
 
 def machine() -> str:
-    """What the page calls a machine: its GPU, or its cores."""
+    """Name a machine for the page: by its GPU, or its cores."""
     import jax
 
     device = jax.devices()[0]
@@ -125,7 +125,7 @@ def _battles(measured: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _elo(elo: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-    """A rating and its interval; of one that won or lost every game only a bound is known."""
+    """Write a rating and its interval, or the bound of an agent that won or lost every game."""
     if elo is None:
         return "", f"{low:.0f} or more" if low is not None else f"at most {high:.0f}" if high is not None else ""
     return f"{elo:.0f}", f"{low:.0f} to {high:.0f}"
@@ -156,7 +156,7 @@ def _scores(measured: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _seconds(measured: list[dict[str, Any]]) -> Iterator[str]:
-    """What a command says of itself: names and numbers."""
+    """Write the figures of a command as rows of name and number."""
     for entry in measured:
         yield _row("", "")
         yield "|---|---|"
@@ -164,7 +164,7 @@ def _seconds(measured: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _studies(measured: list[dict[str, Any]]) -> Iterator[str]:
-    """What `beamzero reproduce` says: the opponents, then the groups of trainings with their trials."""
+    """Write the result of `beamzero reproduce`: the opponents, then the groups of trainings with their trials."""
     for entry in measured:
         found = entry["result"]
         for game, ratings in found["anchors"].items():
@@ -190,7 +190,7 @@ def _studies(measured: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _budgets(measured: list[dict[str, Any]]) -> Iterator[str]:
-    """What `benchmarks/budget.py measure` says."""
+    """Write the result of `benchmarks/budget.py measure`."""
     for entry in measured:
         found = entry["result"]
         where = "two cores" if found["device"] == "cpu" else found["device"].removeprefix("NVIDIA ")

@@ -76,7 +76,7 @@ def fingerprint(tree: Any) -> str:
 
 
 def positions(game: Game) -> Any:
-    """States of random games, none of them over, each in its own ply, where someone has to choose."""
+    """Return states of random games, none of them over, each in its own ply, in which a side has to choose."""
     from beamzero.games.chance import draw_chance
     from beamzero.games.game import keep_if
     from beamzero.search.simple import random_moves
@@ -100,7 +100,7 @@ def positions(game: Game) -> Any:
 
 
 def of_agent(text: str, game: Game, states: Any) -> Iterator[tuple[str, str]]:
-    """What an agent thinks of positions, and the moves that it plays in half of them."""
+    """Sum up an agent's search results of positions, and the moves that it plays in half of them."""
     player = make_player(text, game)
     yield "think", fingerprint(player.think(states, jax.random.key(5)))
     mask = np.arange(POSITIONS) % 2 == 0
@@ -108,13 +108,13 @@ def of_agent(text: str, game: Game, states: Any) -> Iterator[tuple[str, str]]:
 
 
 def analysis(text: str, spec: str) -> str:
-    """What the command line says of the first position."""
+    """Sum up the output of `beamzero analyse` for the first position."""
     said = _without_time(json.loads(_stdout(["analyse", spec, text, "--json"])))
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def training(words: list[str], folder: Path) -> Iterator[tuple[str, str]]:
-    """The weights that a run ends with, and its metrics but for the seconds."""
+    """Sum up the last weights of a run, and its metrics without the seconds."""
     from beamzero.storage.metrics import read_metrics
 
     _stdout(["train", *words, "--run", str(folder), *ALL_RUNS])
@@ -145,7 +145,7 @@ def _stdout(words: list[str]) -> str:
 
 
 def cases(folder: Path) -> Iterator[tuple[str, Callable[[], Iterator[tuple[str, str]]]]]:
-    """Every case with what does it."""
+    """Yield every case with the function that does it."""
     for name, words in RUNS.items():
         yield f"train {name}", functools.partial(training, words, folder / name.replace(" ", "_"))
     games = {**AGENTS, "tic_tac_toe ": BEAMS, "backgammon:max_plies=60": BEAMS[:2]}

@@ -54,7 +54,7 @@ def train(folder: Path) -> None:
 
 @contextlib.contextmanager
 def serving(folder: Path, runs: Path) -> Iterator[str]:
-    """A server for as long as the block lasts; its address."""
+    """Run a server for as long as the block lasts. Yields its address."""
     command = [sys.executable, "-m", "beamzero", "serve", "--port", "0", "--no-browser", "--no-warm", "--json"]
     command += ["--keep", str(folder / "games.sqlite"), "--runs", str(runs)]
     command += [word for game in GAMES for word in ("--game", game)]
@@ -68,7 +68,7 @@ def serving(folder: Path, runs: Path) -> Iterator[str]:
 
 
 def take(browser: Browser, address: str, name: str) -> None:
-    """One picture, in a browser of its own."""
+    """Take one picture, in a browser of its own."""
     draw, options = PICTURES[name]
     settings: dict[str, Any] = {"viewport": {"width": 1200, "height": 800}, "reduced_motion": "reduce", **options}
     context = browser.new_context(base_url=address, **settings)
@@ -87,7 +87,7 @@ def take(browser: Browser, address: str, name: str) -> None:
 
 
 def small(picture: bytes) -> bytes:
-    """The picture with fewer colours where it is too large."""
+    """Reduce the colours of a picture that is too large."""
     if len(picture) <= MOST_BYTES:
         return picture
     file = io.BytesIO()
@@ -118,7 +118,7 @@ def analyse(page: Page, analyst: str) -> None:
 
 
 def connect_four(page: Page) -> None:
-    """With the analysis open, and the game reviewed."""
+    """Show the analysis, and a review of the game."""
     sit_down(page, "connect_four", ["human", "lookahead:3"], "d d c e d d b")
     analyse(page, "alphabeta:seconds=2")
     page.get_by_test_id("review").click()
@@ -127,7 +127,7 @@ def connect_four(page: Page) -> None:
 
 
 def chess(page: Page) -> None:
-    """In the dark, with clocks, a piece picked up."""
+    """Show dark mode, clocks, and a piece picked up."""
     moves = "e4 e5 Nf3 Nc6 Bb5 a6 Ba4 Nf6 O-O Be7 Re1 b5 Bb3 d6 c3 O-O"
     sit_down(page, "chess", ["human", "alphabeta:seconds=2"], moves, clock={"minutes": 10, "increment": 5})
     page.locator('[data-place="2,5"]').click()
@@ -144,14 +144,14 @@ def othello(page: Page) -> None:
 
 
 def backgammon(page: Page) -> None:
-    """A checker picked up, with the analysis of the roll."""
+    """Show a checker picked up, with the analysis of the roll."""
     position = "XGID=a-B-BBCB-A--cB-a-c-db---A-:0:0:1:64"
     sit_down(page, "backgammon", ["human", "expectiminimax:depth=1"], "", position=position)
     analyse(page, "expectiminimax:depth=2")
 
 
 def bridge(page: Page) -> None:
-    """The declarer's next card, with what clairvoyance makes of it."""
+    """Show the declarer's next card, with the analysis by clairvoyance."""
     deal = "N:AQ4.KT2.AJ85.Q93 JT93.Q964.T3.K76 K52.A53.KQ92.A42 876.J87.764.JT85 3NT S"
     sit_down(page, "bridge", ["human", "clairvoyance:worlds=10"], "S8 S4 SJ SK HA H7 H2 H4 D2 D4", position=deal)
     analyse(page, "clairvoyance:worlds=40")

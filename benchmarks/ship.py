@@ -118,7 +118,7 @@ def measured_claims(arguments: argparse.Namespace, file: Path, info: Mapping[str
 
 
 def page() -> str:
-    """docs/agents.md."""
+    """Write docs/agents.md."""
     parts = [HEAD]
     for name, path in shipped_agents().items():
         _, info = load_agent(path)

@@ -1,4 +1,4 @@
-"""What the tests cost: seconds, memory, compilations, and the tests that cost most.
+"""The cost of the tests: seconds, memory, compilations, and the tests that cost most.
 
     python benchmarks/test_cost.py [test | test-all | PATH ...] [--warm] [--dearest 20] [--by-file] [--coverage]
 
@@ -109,7 +109,7 @@ def main() -> int:
 
 
 def _python_path() -> list[str]:
-    """So that pytest finds this file."""
+    """Return a PYTHONPATH with which pytest finds this file."""
     return [str(ROOT / "benchmarks"), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
@@ -120,14 +120,14 @@ def _command(tests: list[str], words: list[str]) -> list[str]:
 
 
 def print_sums(title: str, tests: list[dict[str, Any]]) -> None:
-    """One line about the tests of a tier."""
+    """Print one line about the tests of a tier."""
     if tests:
         cpu, compiled, read = (sum(test[name] for test in tests) for name in ("cpu", "compiled", "read"))
         print(f"  {title}: {len(tests)} tests, {cpu:.0f} CPU seconds, {compiled} programs compiled, {read} read")
 
 
 def by_file(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sums of what the tests of each file cost."""
+    """Sum up the cost of the tests of each file."""
     files: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for test in tests:
         figures = {key: value for key, value in test.items() if key not in ("test", "tier", "began")}
@@ -136,7 +136,7 @@ def by_file(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def print_dearest(tests: list[dict[str, Any]], number: int) -> None:
-    """The rows that cost most, as a table."""
+    """Print the rows that cost most, as a table."""
     print()
     print("| CPU seconds | seconds | compiled | read | tier | test |")
     print("| ---: | ---: | ---: | ---: | --- | --- |")

@@ -1,4 +1,4 @@
-"""What an iteration of the paper's Connect Four run costs, against the number of games and against E.
+"""The time of an iteration of the paper's Connect Four run, against the number of games and against E.
 
     python benchmarks/training_cost.py [--recipe NAME] [--games 250 500 1000 2000] [--expand 10 30 100]
 

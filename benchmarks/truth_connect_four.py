@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _play(rng: random.Random, stones: int) -> list[int] | None:
-    """The columns of a random game of so many stones; None where it is over before, or then."""
+    """Play a random game of `stones` stones. Returns its columns; None where the game is over by then."""
     board, moves = bitbully.Board(), []
     for _ in range(stones):
         moves.append(rng.choice(board.legal_moves()))
@@ -71,7 +71,7 @@ def _play(rng: random.Random, stones: int) -> list[int] | None:
 
 
 def _difficulty(board: bitbully.Board, score: int) -> str:
-    """By the stones that fall until the game ends, if both sides play perfectly."""
+    """Name the difficulty by the stones that fall until the game ends, if both sides play perfectly."""
     left = bitbully.BitBully.score_to_moves_left(score, board) if score else board.moves_left()
     return "easy" if left < 14 else "medium" if left <= 28 else "hard"
 

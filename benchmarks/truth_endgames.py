@@ -103,8 +103,8 @@ def main() -> None:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _draw(game: Game, wanted: Endgames, sizes: Array, key: Array) -> tuple[Array, Array, State]:
-    """uint8 [B, P], int32 [B], [B]: the moves of random games; the first ply at which so much is left and there are
-    moves to choose from, or -1; and the position there.
+    """Play random games. Returns their moves, uint8 [B, P], the first ply at which so much is left and there are moves
+    to choose from, or -1, int32 [B], and the position there, [B].
     """
 
     def step(carry: tuple[State, State, Array], ply: Array) -> tuple[tuple[State, State, Array], Array]:
@@ -130,7 +130,7 @@ def _is_new(states: State, row: int, seen: set[bytes]) -> bool:
 
 
 def _solve(game: Game, evaluator: Evaluator, states: State, rows: list[int]) -> list[np.ndarray]:
-    """int8 [A] for each of the rows, and for more that fill up the last chunk: what every move leads to."""
+    """Solve every move of each row: int8 [A] a row, also for the rows that fill up the last chunk."""
     if not rows:
         return []
     filled = np.resize(rows, -(-len(rows) // _CHUNK) * _CHUNK)

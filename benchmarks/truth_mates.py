@@ -50,7 +50,7 @@ stalemateValue = draw
 """
 _GAMES: dict[str, Chess | Chess6x6] = {"chess": Chess(), "chess6x6": Chess6x6()}
 _PLIES = 5
-"""What the engine looks ahead."""
+"""The depth of the engine's searches, in plies."""
 
 _MATES = (2, 3)
 _OPENING = 6
@@ -66,7 +66,7 @@ class Engine:
         self.ask("uci", "uciok")
 
     def ask(self, question: str, last: str) -> list[str]:
-        """The lines of an answer, up to the one that begins with `last`."""
+        """Return the lines of an answer, up to the one that begins with `last`."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(f"{question}\n")
         lines = [self._process.stdout.readline()]
@@ -83,12 +83,12 @@ class Engine:
         return [line.split(":")[0] for line in lines if re.match(r"[a-h]\d[a-h]\d\w?:", line)]
 
     def play(self, fen: str, move: str) -> str:
-        """The position after a move."""
+        """Return the position after a move."""
         (line,) = (line for line in self.ask(f"position fen {fen} moves {move}\nd", "Checkers") if "Fen: " in line)
         return line.split("Fen: ")[1].strip()
 
     def look(self, fen: str, depth: int) -> tuple[str, int]:
-        """The best move, and in how many moves it mates; 0 where the engine sees no mate."""
+        """Return the best move, and in how many moves it mates; 0 where the engine sees no mate."""
         mate = 0
         for line in self.ask(f"position fen {fen}\ngo depth {depth}", "bestmove"):
             if found := re.search(r" score (mate|cp) (-?\d+)", line):
@@ -124,7 +124,7 @@ def main() -> None:
 def _game(
     engine: Engine, rng: random.Random, game: Chess | Chess6x6, wanted: set[int]
 ) -> dict[int, tuple[str, list[str]]]:
-    """A game of the engine against itself, and the puzzles in it: by the moves to mate, the position and right moves.
+    """Play a game of the engine against itself. Returns its puzzles by the moves to mate: position and right moves.
 
     It ends when there is one for every number of moves that is `wanted`.
     """
@@ -143,7 +143,7 @@ def _game(
 
 
 def right_moves(game: Game, fen: str, legal: list[str], mate: int) -> list[str]:
-    """Those of the `legal` moves that mate in `mate` moves, whatever the other side does; none where one is quicker."""
+    """Return the `legal` moves that force mate in `mate` moves; none where one is quicker."""
     state = game.read_position(fen)
     if _mating(game, mate - 1, state).any():
         return []
@@ -153,7 +153,7 @@ def right_moves(game: Game, fen: str, legal: list[str], mate: int) -> list[str]:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _mating(game: Game, mate: int, state: State) -> Array:
-    """bool [A]: the moves that mate in so many moves at most, found by trying all lines that long."""
+    """Find the moves that force mate in so many moves at most, by trying all lines of that length. Returns bool [A]."""
     search = AlphaBeta(2 * mate - 1, deepen=False, every_move=True)
     states = jax.tree.map(lambda x: x[None], state)
     return search(game, zero_evaluator(game), states, jax.random.key(0)).values[0] == 1.0

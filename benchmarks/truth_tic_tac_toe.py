@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _score(state: Any, known: dict[str, int]) -> int:
-    """What the position comes to for the first player, if both sides play perfectly."""
+    """Return the result of a position for the first player, if both sides play perfectly."""
     if state.is_terminal():
         return int(state.returns()[0])
     if str(state) not in known:

@@ -1,4 +1,4 @@
-"""What AlphaZero needs in Connect Four and in chess, side by side, as the report on the two asks: memory and compute.
+"""Memory and compute of AlphaZero in Connect Four and in chess, side by side, as the report on the two asks.
 
     python benchmarks/two_games.py [--chess-games 4] [--chess-turns 4]
 
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def figures(recipe_name: str, short: dict[str, int]) -> dict[str, str]:
-    """One column: each figure as text, by its name."""
+    """Return one column: each figure as text, by its name."""
     recipe = find_recipe(recipe_name)
     game = make_game(recipe.game)
     algorithm = AlphaZero(game, make_settings(recipe, {}).resolved(game))
@@ -87,7 +87,7 @@ def _windows() -> list[str]:
 
 
 def in_bytes(tree: Any, times: int = 1) -> str:
-    """The size of some arrays, in the unit that suits it."""
+    """Write the size of some arrays, in the unit that suits it."""
     size = float(times * sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree)))
     for unit in ("B", "kB", "MB"):
         if size < 1000:
@@ -100,7 +100,7 @@ def in_bytes(tree: Any, times: int = 1) -> str:
 
 
 def search_rates(algorithm: AlphaZero) -> dict[str, str]:
-    """The bare net, and the search, on every core at once as in self-play."""
+    """Measure the bare net, and the search, on every core at once as in self-play."""
     game, search, key = algorithm.game, MCTS(algorithm.settings.sims), jax.random.key(0)
     batch = ROOTS["gpu" if jax.default_backend() == "gpu" else "cpu"][game.name]
     roots = some_positions(game, batch, 16)
@@ -119,7 +119,7 @@ def search_rates(algorithm: AlphaZero) -> dict[str, str]:
 
 
 def self_play_rates(algorithm: AlphaZero, short: dict[str, int]) -> dict[str, str]:
-    """Of the second of two iterations that hardly learn; the first compiles."""
+    """Measure the second of two iterations that hardly learn; the first compiles."""
     game, full = algorithm.game, algorithm.settings
     less: dict[str, Any] = {**short, "lanes": 0, "batches": 1, "batch_size": 8, "window": 1000}
     settings = dataclasses.replace(full, **less).resolved(game)
@@ -141,7 +141,7 @@ def self_play_rates(algorithm: AlphaZero, short: dict[str, int]) -> dict[str, st
 
 
 def random_turns(game: Game, most: int, games: int = 64) -> float:
-    """How many turns a random game has on average, where those with more than `most` are cut."""
+    """Count the turns of a random game on average, where those with more than `most` are cut."""
 
     @jax.jit
     def play(key: jax.Array) -> jax.Array:

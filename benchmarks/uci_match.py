@@ -95,7 +95,7 @@ def _play(
     seconds: float,
     grace: float,
 ) -> Played:
-    """A game from `opening`, we with `colour`. An illegal move loses; a late one is counted."""
+    """Play a game from `opening`, our side with `colour`. An illegal move loses; a late one is counted."""
     board, limit, token = opening.copy(), chess.engine.Limit(time=seconds), object()
     moves, late, others_late, slowest = 0, 0, 0, 0.0
     # Both are told of the new game first, so that this is not a part of their first move.

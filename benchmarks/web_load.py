@@ -1,4 +1,4 @@
-"""How the web server holds up: many games at once, the first page, an agent's first move, and memory over many moves.
+"""The web server under load: many games at once, the first page, an agent's first move, and memory over many moves.
 
     python benchmarks/web_load.py [--games 100] [--moves 10000]
 
@@ -70,12 +70,12 @@ async def measure(options: argparse.Namespace, process: subprocess.Popen[str], a
 
 
 def megabytes(process: int) -> float:
-    """What a process holds in memory."""
+    """Return the memory of a process, in megabytes."""
     return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(process)])) / 1024
 
 
 def first_page(address: str) -> float:
-    """Seconds for the page, its styles and scripts, and the list of games."""
+    """Measure the seconds for the page, its styles and scripts, and the list of games."""
     static = Path(__file__).parent.parent / "beamzero" / "web" / "static"
     names = [f"static/{path.relative_to(static)}" for path in sorted(static.rglob("*")) if path.is_file()]
     began = time.perf_counter()
@@ -85,7 +85,7 @@ def first_page(address: str) -> float:
 
 
 async def first_move(address: str) -> tuple[float, float]:
-    """Seconds until an agent that was asleep is ready, and from then to its answer."""
+    """Measure the seconds until a new agent is ready, and from then to its answer."""
     client, id = await begin(address, ("lookahead:1", "human"))
     began = time.perf_counter()
     ready = began
@@ -102,7 +102,7 @@ async def first_move(address: str) -> tuple[float, float]:
 
 
 async def begin(address: str, seats: tuple[str, str]) -> tuple[str, str]:
-    """A new browser's cookie, and the id of its game."""
+    """Begin a game in a new browser. Returns its cookie and the id of the game."""
     # Without verify=False each new browser would read all certificates of this machine, for tens of milliseconds.
     async with httpx2.AsyncClient(base_url=address, verify=False) as browser:
         answer = await browser.post("/api/tables", json={"game": "connect_four", "seats": list(seats)})
@@ -115,7 +115,7 @@ def connect(address: str, cookie: str, id: str) -> websockets.connect:
 
 
 async def play(address: str, games: int, pause: float, seconds: float) -> list[float]:
-    """Seconds from each move to the agent's answer, of so many games at once."""
+    """Measure the seconds from each move to the agent's answer, with many games at once."""
     times: list[float] = []
     ends = time.perf_counter() + seconds
 

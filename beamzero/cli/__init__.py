@@ -15,16 +15,20 @@ import typer
 from typer.main import get_command
 
 from beamzero.cli.commands import (
+    analyse,
+    battle,
     bench,
     book,
     check,
-    climb,
     compare,
     engine,
+    exhaust,
     exploit,
+    export,
     fit_eval,
+    ladder,
     lists,
-    measure,
+    perft,
     play,
     rate,
     replay,
@@ -51,18 +55,22 @@ app = typer.Typer(
 )
 for module in (
     lists,
+    export,
     train,
     compare,
     reproduce,
-    measure,
+    battle,
+    perft,
     rate,
     score,
     verify,
-    climb,
+    ladder,
+    exhaust,
     exploit,
     fit_eval,
     book,
     play,
+    analyse,
     replay,
     serve,
     engine,
@@ -77,16 +85,16 @@ _ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__nam
 
 
 _LONGEST = 3000
-"""Characters of a message at most; of one about a name of many letters, the middle is left out."""
+"""The longest message, in characters; the middle of a longer one is left out."""
 
 _OF_NAMES = {errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL}
-"""Errors of a name that nothing on a disk can have."""
+"""Errors of a name that no file can have."""
 
 _command = functools.cache(functools.partial(get_command, app))  # once: it takes longer than most wrong commands do
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit status."""
+    """Run one command. Returns its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a board must not fail on a terminal without its symbols
@@ -105,35 +113,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, EOFError, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        _drop_output()  # whoever read it has gone
+        _drop_output()  # the reader has gone
         return 0
     except Exception as error:
-        if (told := _explain(error)) is None:
+        if (explained := _explain(error)) is None:
             raise
-        return _fail(*told)
+        return _fail(*explained)
 
 
 def _drop_output() -> None:
-    """Send what is still to be printed nowhere; python would try to print it once more at its end, and complain."""
+    """Discard the output that is not written yet; Python would try to write it once more at its end, and complain."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_each_once() -> Callable[..., None]:
-    """Make a function that prints a warning, unless it has printed the same one."""
+    """Make a function that prints each warning once."""
     shown: set[str] = set()
 
     def show(message: Warning | str, *_args: object, **_more: object) -> None:
         text = plain_warning(str(message))
         if text is not None and text not in shown:
             shown.add(text)
-            err.print(f"beamzero: {text}", markup=False, soft_wrap=True)
+            err.print(f"beamzero: {text}", soft_wrap=True)
 
     return show
 
 
 def _explain(error: Exception) -> tuple[str, int] | None:
-    """Explain an error to the one who gave the command, with the exit status; None where it is a bug."""
+    """Explain an error in one line, with the exit status; None where it is a bug of ours."""
     if platforms := missing_platform(error):
         return platforms, 2
     if isinstance(error, BadInput):
@@ -154,7 +162,7 @@ def _explain(error: Exception) -> tuple[str, int] | None:
 
 
 def _explain_os(error: OSError) -> tuple[str, int] | None:
-    """Explain an error of the system that no part of ours could say more about."""
+    """Explain an error of the operating system that no other code has explained; None where it is a bug of ours."""
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason(error)}", 2 if error.errno in _OF_NAMES else 1
     try:
@@ -168,7 +176,7 @@ def _explain_os(error: OSError) -> tuple[str, int] | None:
 
 
 def _run(words: list[str]) -> object:
-    """Run the command that `words` name. Typer's own way would make a silent status of Ctrl-C and of a broken pipe."""
+    """Run the command that `words` name. Typer's own `main` would hide Ctrl-C and a broken pipe in an exit status."""
     command = _command()
     try:
         with command.make_context("beamzero", words) as context:
@@ -181,6 +189,6 @@ def _fail(message: str, status: int) -> int:
     text = " ".join(message.split())
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
-    with contextlib.suppress(OSError):  # nobody can be told then
-        err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, markup=False, soft_wrap=True)
+    with contextlib.suppress(OSError):  # there is no way to say it then
+        err.print(f"beamzero: {text}", style="red" if err.is_terminal else None, soft_wrap=True)
     return status

@@ -1,10 +1,10 @@
-"""What every command shares: results for people or as JSON, progress on stderr, options by one name."""
+"""Shared by all commands: results for people or as JSON, progress on stderr, and options of the same name."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,24 +13,28 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from beamzero.core.errors import BadInput
+from beamzero.players import Player
 
 
 class _Console(Console):
-    """Prints text as it is: what a user calls a thing is no markup, and ``:fire:`` in it no emoji."""
+    """Prints text as it is: a name such as ``[bold]`` or ``:fire:`` is neither markup nor an emoji."""
 
     def __init__(self, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
-        """Let `main` decide what it means that nobody reads on; rich would end the process with status 1."""
+        """Raise BrokenPipeError, for `main` to handle; rich would end the process with status 1."""
         raise BrokenPipeError
 
 
 out = _Console()
-"""Results."""
+"""For results, on stdout."""
 
 err = _Console(stderr=True)
-"""Messages and progress."""
+"""For messages and progress, on stderr."""
+
+RUNS_FOLDER = Path("runs")
+"""Where training runs are by default."""
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game, such as connect_four or connect_four:rows=7.")]
 AgentName = Annotated[
@@ -38,24 +42,32 @@ AgentName = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout; messages go to stderr.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed gives the same result.")]
+AnySeed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=2**31 - 1,
+        help="The same seed gives the same answers to the same moves; by default they differ each time.",
+    ),
+]
 SaveGames = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Add the games to this file: .pgn (chess), .txt or .jsonl. See beamzero replay."),
 ]
 Moves = Annotated[
     str,
-    typer.Option(help="Moves to play first, separated by commas; what is rolled then stands behind a move: 6/5:4-2."),
+    typer.Option(help="Moves to play first, separated by commas; a roll of dice follows its move: 6/5:4-2."),
 ]
 
 
 def print_json(result: dict[str, Any]) -> None:
-    """One JSON object on stdout."""
+    """Print one JSON object on stdout."""
     print(json.dumps(result))
 
 
 @contextlib.contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr; the function it gives takes what is being done, how much is done, and of how much."""
+    """Show a progress bar on stderr. Yields a function of (title, done, total) that updates it."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(title, total=None)
@@ -67,8 +79,25 @@ def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def split_setting(text: str) -> tuple[str, str]:
-    """What ``--set key=value`` says."""
+    """Split the text of ``--set key=value`` into key and value; BadInput where it has no ``=``."""
     key, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
     return key.strip(), value.strip()
+
+
+def print_troubles(players: Iterable[Player]) -> None:
+    """Print on stderr what went wrong in other programs that played."""
+    for player in players:
+        for trouble in player.troubles:
+            err.print(trouble, style="red", soft_wrap=True)
+
+
+def elo_text(rating: dict[str, Any] | None) -> str:
+    """Write a rating with its interval, or the bound that is known."""
+    if not rating:
+        return "-"
+    low, high = (None if rating[end] is None else round(rating[end]) for end in ("low", "high"))
+    if rating["elo"] is not None:
+        return f"{rating['elo']:.0f} [{low}, {high}]"
+    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"

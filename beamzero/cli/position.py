@@ -1,4 +1,4 @@
-"""Positions as text on the command line: where a game begins, and the moves that are played from there."""
+"""Positions on the command line: where a game begins, and moves that are played from there."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.records.record import Followed, GameRecord, first_state
 
-Position = Annotated[
+StartPosition = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Begin from this position, in the notation of the game: a FEN in chess."),
 ]
 
 
 def split_moves(text: str) -> list[str]:
-    """The moves of a text such as ``d,d,c``."""
+    """Split a text such as ``d,d,c`` into moves."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def play_moves(game: Game, moves: str, position: str | None = None) -> State:
-    """The state after `moves`, written as records do, from the first one of the game or from `position`."""
+    """Return the state after `moves`, which are written as in records, from `position` or from the game's first state.
+
+    BadInput names the number of a move that cannot be played.
+    """
     followed = Followed(GameRecord(game.spec, ()), game, [first_state(game, position)], [])
     for number, move in enumerate(split_moves(moves), 1):
         try:

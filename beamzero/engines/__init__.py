@@ -1,4 +1,4 @@
-"""Our agents for other programs: the protocols that boards and referees speak, and the games each is for."""
+"""Agents as engines for other programs: the protocols that boards and referees speak, and the games of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from beamzero.core.spec import unknown
 from beamzero.engines.gtp import GtpEngine
 from beamzero.engines.nboard import NBoardEngine
 from beamzero.engines.uci import UciEngine
-from beamzero.engines.wire import Engine, Send, serve
+from beamzero.engines.wire import ProtocolEngine, Send, serve
 from beamzero.games import Game
 from beamzero.players import make_player
 
@@ -32,7 +32,7 @@ PROTOCOLS = {
 }
 
 
-def make_engine(name: str, game: Game, agent: str, seed: int = 0) -> Callable[[Send], Engine]:
+def make_engine(name: str, game: Game, agent: str, seed: int = 0) -> Callable[[Send], ProtocolEngine]:
     """Make an engine that plays as the agent does; BadInput where the game is not played by that protocol."""
     if name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)

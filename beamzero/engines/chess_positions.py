@@ -1,4 +1,4 @@
-"""Chess as UCI speaks of it: positions by FEN and moves, moves in long algebraic notation."""
+"""Chess in the terms of UCI: positions by FEN and moves, moves in long algebraic notation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def as_chess(game: Game) -> ChessGame:
 
 
 class ChessPosition:
-    """The position on the board, and how it came about. `set` changes it, or raises BadInput and leaves it."""
+    """The position on the board, with the FEN and the moves that led to it."""
 
     def __init__(self, game: ChessGame) -> None:
         self.game = game
@@ -31,11 +31,14 @@ class ChessPosition:
 
     @property
     def state(self) -> ChessState:
-        """It is over only where the side to move has no move: after draws of other kinds, games are played on."""
+        """The last position. It is over only where no move is legal: after other draws, games are played on."""
         return self._states[-1]
 
     def set(self, fen: str | None, moves: Sequence[str]) -> None:
-        """The position after `moves` from `fen`, or from the first one; moves known from the last call cost nothing."""
+        """Set the position after `moves` from `fen`, or from the start (None); BadInput leaves it as it was.
+
+        Moves that the last call had too are not played again.
+        """
         known = 0
         if fen == self._fen:
             while known < min(len(moves), len(self._moves)) and moves[known] == self._moves[known]:
@@ -53,7 +56,7 @@ class ChessPosition:
         return self.game.play_on(self.game.read_position(self._with_a_low_number(fen)))
 
     def _with_a_low_number(self, fen: str) -> str:
-        """`fen`; where its game is longer than ours may be, as one that has just begun."""
+        """Return `fen`, with move number 1 where its game is longer than the rules here allow."""
         fields = fen.split()
         late = len(fields) == 6 and fields[5].isdigit() and 2 * int(fields[5]) >= self.game.max_plies
         return " ".join([*fields[:5], "1"]) if late else fen
@@ -66,15 +69,15 @@ class ChessPosition:
 
 
 def uci_moves(game: ChessGame, state: ChessState) -> dict[int, str]:
-    """The legal actions of `state`, each in long algebraic notation."""
+    """Return the legal actions of `state`, each in long algebraic notation."""
     rows, side = notation.cells(game.variant, state), int(state.ply) & 1
     return {a: notation.read_action(game.variant, rows, side, a).uci for a in game.legal_actions(state)}
 
 
 def uci_line(game: ChessGame, state: ChessState, line: Sequence[int]) -> list[str]:
-    """The moves of a line from `state`, in long algebraic notation.
+    """Write the moves of a line from `state` in long algebraic notation.
 
-    Without the rules, since a clock may be running: all that a text needs to know is whether a pawn moves. A castled
+    The rules are not asked, since a clock may be running: a text only needs to know whether a pawn moves. A castled
     rook and a pawn taken in passing stay where they were, which changes no text.
     """
     rows, side = notation.cells(game.variant, state), int(state.ply) & 1

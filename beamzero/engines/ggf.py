@@ -8,13 +8,13 @@ from beamzero.core.errors import BadInput
 from beamzero.engines.record import Record
 from beamzero.games.othello.game import Othello
 
-PASS = "PA"
+_PASS = "PA"
 
 _TAG = re.compile(r"([A-Z]+)\[([^\]]*)\]")
 
 
 def read_game(game: Othello, text: str) -> Record:
-    """The record of a game; BadInput where there is none that can be."""
+    """Read a game in GGF; BadInput where it has no board or a move is illegal."""
     tags = _TAG.findall(text)
     boards = [value for tag, value in tags if tag == "BO"]
     if len(boards) != 1:
@@ -24,12 +24,12 @@ def read_game(game: Othello, text: str) -> Record:
         if tag in ("B", "W"):
             if record.side != "BW".index(tag):
                 raise BadInput(f"{tag}[{value}] is out of turn")
-            play(record, value)
+            play_move(record, value)
     return record
 
 
 def _position(game: Othello, board: str) -> str:
-    """A board such as ``8 --*O...  *``, in the game's own notation."""
+    """Translate a board such as ``8 --*O...  *`` into the game's own notation."""
     size, *rest = board.split() or [""]
     squares = "".join(rest).replace("*", "X")
     if size != str(game.size) or len(squares) != game.size**2 + 1:
@@ -37,12 +37,12 @@ def _position(game: Othello, board: str) -> str:
     return f"{squares[:-1]} {squares[-1]}"
 
 
-def play(record: Record, text: str) -> None:
-    """Play a move such as ``F5/0.5/1.2``, of which the evaluation and the time are not needed."""
+def play_move(record: Record, text: str) -> None:
+    """Play a move such as ``F5/0.5/1.2``; its evaluation and time are ignored."""
     name = text.split("/")[0].strip()
-    record.play("pass" if name.upper() in (PASS, "PASS", "--") else name)
+    record.play("pass" if name.upper() in (_PASS, "PASS", "--") else name)
 
 
 def write_move(name: str) -> str:
-    """What GGF calls the move that the game calls `name`."""
-    return PASS if name == "pass" else name.upper()
+    """Return the name in GGF of the move that the game calls `name`."""
+    return _PASS if name == "pass" else name.upper()

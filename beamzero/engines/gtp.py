@@ -1,7 +1,7 @@
-"""GTP version 2, which was made for Go, for the other games.
+"""GTP version 2, which was made for Go, for other games.
 
-Black is the side that moves first. Moves are the game's own texts; Othello's squares are written as vertices, D3.
-What cannot be done is answered by ``? why``.
+Black is the side that moves first. Moves are the game's own texts; Othello's squares are written as vertices, D3. A
+command that cannot be done is answered by ``? why``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from beamzero import __version__
 from beamzero.core.errors import BadInput
 from beamzero.engines.clock import PeriodClock
 from beamzero.engines.record import Record
-from beamzero.engines.wire import Engine, Send
+from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.players import Player
 from beamzero.search.drive import Timer
 from beamzero.search.limit import Limit
@@ -22,12 +22,12 @@ _COLOURS = {"b": 0, "black": 0, "w": 1, "white": 1}
 _SIDES = ("black", "white")
 
 OVERHEAD = 0.05
-"""Seconds that a move costs beside thinking."""
+"""Seconds that a move costs beside its search."""
 
 _LONGEST_SECONDS = 86_400.0
 
 
-class GtpEngine(Engine):
+class GtpEngine(ProtocolEngine):
     """Answers commands in the order in which they come, each when it is done."""
 
     def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
@@ -65,11 +65,11 @@ class GtpEngine(Engine):
         self.send(f"{sign}{number}{gap}{chr(10).join(lines)}".rstrip() + "\n")
 
     def close(self, patience: float | None = None) -> bool:
-        """What was asked before the end is thought through."""
+        """Answer all commands, then end."""
         done = self.wait()
         return super().close() and done
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def _known_command(self, words: Sequence[str]) -> str:
         return "true" if words[:1] and words[0] in _COMMANDS else "false"
@@ -146,7 +146,7 @@ class GtpEngine(Engine):
         return "\n" + self.game.show(self.record.state)
 
     def _final_score(self, words: Sequence[str]) -> str:
-        """``B+12``, ``W+1`` or ``0``: discs in Othello, else 1 for a win."""
+        """Answer ``B+12``, ``W+1`` or ``0``: discs in Othello, else 1 for a win."""
         if not self.record.over:
             raise BadInput("cannot score: the game is not over")
         lead = self.game.lead(self.record.state)

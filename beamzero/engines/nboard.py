@@ -1,7 +1,7 @@
 """The protocol of NBoard, version 2, for Othello on 8 x 8 squares.
 
-Evaluations are in discs, for the side to move. Lines that cannot be understood are ignored; a game or move that cannot
-be is answered by a status, and the last good position stays.
+Evaluations are in discs, for the side to move. Lines that cannot be understood are ignored. An illegal game or move
+is answered by a status, and the last legal position stays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from beamzero.core.errors import BadInput
 from beamzero.engines import ggf
 from beamzero.engines.record import Record
-from beamzero.engines.wire import Engine, Send
+from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.games import State
 from beamzero.games.othello.game import Othello
 from beamzero.players import Player
@@ -24,8 +24,8 @@ _WAITING = "waiting"
 _SQUARES = 64
 
 
-class NBoardEngine(Engine):
-    """Thinks about the game that NBoard has on its board. NBoard, not the engine, plays the moves there."""
+class NBoardEngine(ProtocolEngine):
+    """Searches positions of the game on NBoard's board. NBoard, not the engine, plays the moves there."""
 
     def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
         super().__init__(player, send, seed)
@@ -54,7 +54,7 @@ class NBoardEngine(Engine):
     def _status(self, text: str) -> None:
         self.send(f"status {' '.join(text.split())[:200]}")
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def _nboard(self, rest: str) -> None:
         self.send(f"set myname beamzero {self.name}")
@@ -70,10 +70,10 @@ class NBoardEngine(Engine):
 
     def _move(self, rest: str) -> None:
         self.stop()
-        ggf.play(self.record, rest)
+        ggf.play_move(self.record, rest)
 
     def _ping(self, rest: str) -> None:
-        """What was found of another position must not come after the pong, so it waits for the search to end."""
+        """Answer pong when the search that runs has ended, since no result of it may come after the pong."""
         self.stop()
         self.later(lambda: self.send(f"pong {rest}"))
 
@@ -91,10 +91,10 @@ class NBoardEngine(Engine):
     def _learn(self, rest: str) -> None:
         self.send("learned")
 
-    # --- thinking --------------------------------------------------------------------------------------------------
+    # --- searches ----------------------------------------------------------------------------------------------------
 
     def _think(self, job: Callable[[State, Timer], None]) -> None:
-        """Do a job about the position on the board, and say what is being done."""
+        """Run `job` on the position on the board, with a status before and after it."""
         if self.record.over:
             raise BadInput(f"the game is over: {self.game.outcome_reason(self.record.state)}")
         state, timer = self.record.state, Timer()
@@ -112,7 +112,7 @@ class NBoardEngine(Engine):
     def _consider(
         self, state: State, timer: Timer, depth: int | None, watch: Watch = no_watch, player: Player | None = None
     ) -> Snapshot:
-        """Think as long as the agent likes, and no deeper than `depth`."""
+        """Search under the agent's own limit, and no deeper than `depth`."""
         player = player or self.player
         limit = Limit(depth=depth).within(player.limit)
         return player.consider(state, self.draw_key(), limit or None, timer, watch)
@@ -126,7 +126,7 @@ class NBoardEngine(Engine):
         self.send(f"nodestats {found.nodes} {found.seconds:.2f}")
 
     def _evaluate(self, state: State, timer: Timer, number: int) -> None:
-        """The best line as it is found, then the moves after the best one."""
+        """Send the best line as it is found, then the next best moves."""
 
         def tell(found: Snapshot) -> None:
             self._tell_line(state, found.line, found.value, _depth(found))
@@ -145,7 +145,7 @@ class NBoardEngine(Engine):
         self.send(f"search {moves} {self._discs(value):.2f} 0 {depth}")
 
     def _look_back(self, states: Sequence[State], timer: Timer) -> None:
-        """What each position of the game is worth, the last one first."""
+        """Send the value of each position of the game, the last one first."""
         for number in reversed(range(len(states))):
             if timer.stopped:
                 return
@@ -153,7 +153,7 @@ class NBoardEngine(Engine):
             self.send(f"analysis {number} {self._discs(found.value):.2f}")
 
     def _discs(self, value: float) -> float:
-        """A value of [-1, 1] in discs: the other way round than ``tanh(point * points / 2)``."""
+        """Convert a value of [-1, 1] to discs: the inverse of ``tanh(point * points / 2)``."""
         discs = 2 * math.atanh(max(-0.999999, min(0.999999, value))) / self.game.point
         return max(-float(_SQUARES), min(float(_SQUARES), discs)) + 0.0
 

@@ -1,4 +1,4 @@
-"""A game that someone else keeps, as far as it has been told."""
+"""A game that another program leads: its positions so far."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from beamzero.players.analysis import step
 
 
 class Record:
-    """The positions of a game from the first one on. A move that cannot be raises BadInput and changes nothing."""
+    """The positions of a game from the first one on. An illegal move raises BadInput and changes nothing."""
 
     def __init__(self, game: Game, first: State | None = None) -> None:
         if game.num_chance:
@@ -30,18 +30,18 @@ class Record:
 
     @property
     def side(self) -> int:
-        """Whose turn it is; CHANCE once the game is over, so that it is nobody's."""
+        """The side to move; CHANCE once the game is over, so that it is neither."""
         return CHANCE if self.over else int(self.game.player(self.state))
 
     def play(self, text: str) -> None:
-        """Play the move that the game, or the protocol, calls `text`."""
+        """Play the move that the game calls `text`."""
         self.play_action(self.game.parse_action(self.state, text))
 
     def play_action(self, action: int) -> None:
         self.states.append(step(self.game, self.state, action))
 
     def warm_up(self) -> Iterator[State]:
-        """Two positions, the first one and one that came about by a move, and all that playing them compiles."""
+        """Yield the first position and one after a move, so that all that playing needs is compiled."""
         for _ in range(2):
             yield self.state
             self.play(self.game.action_name(self.state, self.game.legal_actions(self.state)[0]))
@@ -52,5 +52,5 @@ class Record:
         self.states.pop()
 
     def clear(self) -> None:
-        """Back to the first position."""
+        """Go back to the first position."""
         del self.states[1:]

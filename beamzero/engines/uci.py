@@ -1,7 +1,7 @@
 """UCI, the protocol between chess programs and boards.
 
-Lines that cannot be understood are ignored. A position or move that cannot be is answered by an ``info string``, and
-the last good position stays.
+Lines that cannot be understood are ignored. An illegal position or move is answered by an ``info string``, and the last
+legal position stays.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from beamzero import __version__
 from beamzero.core.errors import BadInput
 from beamzero.engines.chess_positions import ChessPosition, as_chess, uci_line, uci_moves
 from beamzero.engines.clock import seconds_for_move, seconds_of_movetime
-from beamzero.engines.wire import Engine, Send
+from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.games import Game
 from beamzero.games.chess.state import ChessState
 from beamzero.players import Player
@@ -31,10 +31,10 @@ _NO_MOVE = "0000"
 _LONGEST_SECONDS = 86_400.0
 
 _NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "movetime", "depth", "nodes", "mate")
-"""What `go` says with a whole number."""
+"""Words of `go` that a whole number follows."""
 
 
-class UciEngine(Engine):
+class UciEngine(ProtocolEngine):
     """Plays chess, or chess on 6 x 6 squares as a variant."""
 
     def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
@@ -45,9 +45,9 @@ class UciEngine(Engine):
         self._sound = player
 
     def warm_up(self) -> None:
-        """Go once through all that a move needs, in positions that came about in every way.
+        """Run all that a move needs once, in positions from each kind of `position` command.
 
-        Settings that cannot be, such as a table that does not fit into memory, are taken back.
+        Options that fail here, such as a hash table that does not fit into memory, are taken back.
         """
         player = self.player
         try:
@@ -65,7 +65,7 @@ class UciEngine(Engine):
             self.player = self._sound
 
     def say(self, text: str) -> None:
-        """Something for people."""
+        """Send a line for people."""
         self.send(f"info string {' '.join(text.split())[:400]}")
 
     def handle(self, line: str) -> bool:
@@ -85,7 +85,7 @@ class UciEngine(Engine):
             self.say(f"{type(error).__name__}: {error}")
         return True
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def _uci(self, words: Sequence[str]) -> None:
         self.send(f"id name beamzero {__version__} {self.name}")
@@ -142,12 +142,12 @@ class UciEngine(Engine):
         self.stop()
 
     def _nothing(self, words: Sequence[str]) -> None:
-        """Nothing is remembered from move to move, and there is nothing to log."""
+        """Ignore the command: no search uses results of an earlier one, and there is no log."""
 
-    # --- thinking --------------------------------------------------------------------------------------------------
+    # --- searches ----------------------------------------------------------------------------------------------------
 
     def _limit_of(self, words: Sequence[str]) -> Limit | None:
-        """Read what `go` allows; None where it says nothing. Numbers that are none count as not given."""
+        """Read the limit of a `go` command; None where it has none. Words that are no numbers count as not given."""
         given = {w: _whole(n) for w, n in itertools.pairwise([*words, ""]) if w in _NUMBERS}
         said = {word: number for word, number in given.items() if number is not None}
         seconds = None
@@ -171,7 +171,7 @@ class UciEngine(Engine):
     def _search(
         self, player: Player, state: ChessState, key: Array, limit: Limit | None, timer: Timer, endless: bool
     ) -> None:
-        """Think, tell, and answer with a legal move; after `infinite` not before someone says stop."""
+        """Search, send lines on the way, and answer with a legal move; after `infinite`, not before a stop."""
         legal = uci_moves(self.game, state)
         best = next(iter(legal.values()), _NO_MOVE)
         if legal:
@@ -211,7 +211,7 @@ _COMMANDS = {
 
 
 def score_text(game: Game, value: float, plies: int | None) -> str:
-    """``cp 35`` or ``mate -2``, for the side to move: moves to mate, else hundredths of a pawn."""
+    """Write a value for the side to move: ``mate -2``, in moves, or ``cp 35``, in hundredths of a pawn."""
     if plies is not None:
         moves = (plies + 1) // 2
         return f"mate {moves if value > 0 else -moves}"
@@ -219,7 +219,7 @@ def score_text(game: Game, value: float, plies: int | None) -> str:
 
 
 def centipawns(game: Game, value: float) -> int:
-    """A value of [-1, 1] in hundredths of a point: the other way round than ``tanh(point * points / 2)``."""
+    """Convert a value of [-1, 1] to hundredths of a point: the inverse of ``tanh(point * points / 2)``."""
     points = 2 * math.atanh(max(-0.999999, min(0.999999, value))) / game.point
     return round(max(-_HIGHEST_CENTIPAWNS, min(_HIGHEST_CENTIPAWNS, 100 * points)))
 

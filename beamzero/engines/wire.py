@@ -1,4 +1,4 @@
-"""A protocol on a pair of streams: lines come in, lines go out, and thinking happens beside it."""
+"""A protocol on a pair of streams: lines come in and go out, and searches run in another thread meanwhile."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from beamzero.players import Player
 from beamzero.search.drive import Timer
 
 Send = Callable[[str], None]
+"""Sends one line to the other program."""
 
 _PATIENCE = 1.0
-"""Seconds in which a search is at its end, once it is told to stop; what is being compiled takes longer."""
-
+"""Seconds in which a search ends once it is asked to stop; compiling takes longer."""
 
 _MOST_ASKED = 64
-"""Jobs that wait at most; the next line is read when one of them is done."""
+"""The most jobs that wait; the next line is read when one of them is done."""
 
 
-class Engine(abc.ABC):
-    """One side of a conversation. `handle` never raises, whatever the line; answers go through `send`, a line each.
+class ProtocolEngine(abc.ABC):
+    """An engine that another program speaks to, line by line. Its answers go through `send`, a line each.
 
-    Lines are handled in one thread, and all thinking is done in another, one job after the other. So a line is
-    answered while a search runs.
+    Lines are handled in one thread, and all searches run in another, one job after the other. So a line is answered
+    while a search runs.
     """
 
     def __init__(self, player: Player, send: Send, seed: int = 0) -> None:
@@ -43,7 +43,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def handle(self, line: str) -> bool:
-        """Do what a line says; whether the conversation goes on."""
+        """Do what a line says, and never raise. Returns False where the engine is to leave."""
 
     @abc.abstractmethod
     def warm_up(self) -> None:
@@ -51,58 +51,58 @@ class Engine(abc.ABC):
 
     @property
     def warm_up_key(self) -> Array:
-        """For what is thrown away: drawing it changes no move."""
+        """A key for searches whose results are thrown away: drawing it changes no move."""
         return self._key
 
     def draw_key(self) -> Array:
-        """Another key each time."""
+        """Return another key each time."""
         self._drawn += 1
         return jax.random.fold_in(self._key, self._drawn)
 
     def later(self, job: Callable[[], None]) -> Future[None]:
-        """Have a job done as soon as those before it are. Whoever asks for too much at a time waits here meanwhile."""
+        """Queue a job behind those before it; waits where too many are queued."""
         while len(self._asked) >= _MOST_ASKED:
             wait([self._asked.popleft()])
         self._asked.append(self._jobs.submit(job))
         return self._asked[-1]
 
     def prepare(self) -> None:
-        """Begin to warm up."""
+        """Begin to warm up, in the other thread."""
         self._warm = self.later(self.warm_up)
 
-    def when_warm(self, tell: Callable[[], None]) -> None:
-        """Call `tell` as soon as all is compiled, whatever is being thought about; at once where it is."""
+    def when_warm(self, callback: Callable[[], None]) -> None:
+        """Call `callback` as soon as all is compiled, even while a search runs."""
         if self._warm is None:
             self.prepare()
         assert self._warm is not None
-        self._warm.add_done_callback(lambda _: tell())
+        self._warm.add_done_callback(lambda _: callback())
 
     def begin(self, timer: Timer, job: Callable[[], None]) -> None:
-        """Think, until the `timer` is stopped; what is thought about at the moment comes to its end first."""
+        """Stop the search that runs, and queue `job`, a search that ends when `timer` is stopped."""
         self.stop()
         self._timer = timer
         self.later(job)
 
     def stop(self) -> None:
-        """Let the search that runs, if any, come to its end; it answers as if its time were up."""
+        """Stop the search that runs, if any; it answers as if its time were up."""
         self._timer.stop()
 
     def wait(self, patience: float | None = None) -> bool:
-        """Until all that was asked for is done, or for so many seconds; whether it is done."""
+        """Wait until all jobs are done, `patience` seconds at most. Returns True where they are."""
         return not wait([self._jobs.submit(lambda: None)], patience).not_done
 
     def close(self, patience: float | None = None) -> bool:
-        """End what runs; whether it ended, and all that was asked for was answered, within `patience` seconds."""
+        """Stop the search that runs. Returns True where all jobs were done within `patience` seconds."""
         self.stop()
         done = self.wait(patience)
         self._jobs.shutdown(wait=False)
         return done
 
 
-def serve(make_engine: Callable[[Send], Engine], source: TextIO, sink: TextIO) -> bool:
-    """Hold a conversation until the engine leaves it or the other side is gone; whether nothing is left running.
+def serve(make_engine: Callable[[Send], ProtocolEngine], source: TextIO, sink: TextIO) -> bool:
+    """Read lines and let the engine answer them, until it leaves or the input ends. Returns True where no job runs on.
 
-    Where the input ends, all that was asked for before is answered; who says that the engine shall leave does not wait.
+    Where the input ends, all lines before are answered first; a command to quit does not wait for that.
     """
     writing = threading.Lock()
 
@@ -112,7 +112,7 @@ def serve(make_engine: Callable[[Send], Engine], source: TextIO, sink: TextIO) -
                 sink.write(line + "\n")
                 sink.flush()
         except (BrokenPipeError, ValueError):
-            pass  # nobody listens any more; the end of the input will say so
+            pass  # the other program has gone; the input will end too
 
     engine = make_engine(send)
     engine.prepare()

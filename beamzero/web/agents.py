@@ -76,7 +76,7 @@ class AgentWorker:
         self._thread = threading.Thread(target=self._run, name=f"agent {text}", daemon=True)
         self._thread.start()
 
-    # --- asked from other threads ----------------------------------------------------------------------------------
+    # --- called from other threads -----------------------------------------------------------------------------------
 
     def choose(self, state: State) -> Future[int]:
         """Choose a move in a position that is not over."""
@@ -99,7 +99,7 @@ class AgentWorker:
         return self._ask(_Job(Future(), lambda player: None))
 
     def close(self) -> None:
-        """End the thread when all that was asked is answered."""
+        """End the thread when all requests are answered."""
         self._jobs.put(None)
 
     @property
@@ -111,7 +111,7 @@ class AgentWorker:
         self._jobs.put(job)
         return job.answer
 
-    # --- in its own thread -----------------------------------------------------------------------------------------
+    # --- in its own thread -------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         self._key = jax.random.key(self._seed)  # here, since JAX may be slow and the event loop must not wait
@@ -121,7 +121,7 @@ class AgentWorker:
                 player = make_player(self.text, self.game)
                 choose = self._warm_up(player) if self.plays else _refuse_to_play
                 self.status = READY
-        except Exception as error:  # any fault: every caller must hear of it
+        except Exception as error:  # any fault: every caller gets it as an answer
             self.status, self.problem = FAILED, _one_line(error)
             self._refuse()
             return
@@ -141,7 +141,7 @@ class AgentWorker:
                         self._jobs.put(None)
                         break
                     waiting.append(later)
-            # Moves go before analysis: someone waits for their turn.
+            # Moves go before analysis: a game waits for them.
             moves = [job for job in waiting if job.work is None]
             if moves:
                 waiting = collections.deque(job for job in waiting if job.work is not None)
@@ -239,7 +239,7 @@ class AgentPool:
             return worker
 
     def status(self, game: Game, text: str) -> str:
-        """Tell how far the agent that plays is, without starting it."""
+        """Return the status of the agent that plays, without starting it."""
         worker = self._workers.get((game, text, True))
         return WAITING if worker is None else worker.status
 

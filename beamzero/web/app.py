@@ -1,4 +1,4 @@
-"""The addresses of the server."""
+"""The server: its addresses, and what answers each."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.web.agents import AgentPool
 from beamzero.web.background import Background
+from beamzero.web.describe import names_of_sides
 from beamzero.web.guard import App, Guard
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Name, NewTable, first_problem
@@ -29,7 +30,6 @@ from beamzero.web.offers import Offers, title_of
 from beamzero.web.pages import Pages
 from beamzero.web.requests import Requests
 from beamzero.web.runs import describe_runs, run_rows
-from beamzero.web.session import names_of_sides
 from beamzero.web.sessions import Sessions, UnknownSession
 from beamzero.web.socket import Page
 from beamzero.web.store import SessionStore
@@ -41,7 +41,7 @@ HOSTS = ("127.0.0.1", "localhost", "::1")
 LIMITS = Limits()
 
 _REASON = 120
-"""Bytes: a longer reason does not fit in the frame that closes a socket."""
+"""The longest reason in bytes that fits in the frame that closes a socket."""
 
 SessionId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{22}$")]
 
@@ -117,7 +117,7 @@ def _add_errors(app: FastAPI) -> None:
 
 
 def _add_games(app: FastAPI, offers: Offers, pages: Pages, limits: Limits) -> None:
-    # Found now, and not while the first page waits: positions of all games are made for it.
+    # Made now, and not while the first page waits: it takes a position of every game.
     about = {
         name: {
             "id": name, "title": title_of(name), "about": (type(game).__doc__ or "").strip().split("\n")[0],

@@ -1,8 +1,8 @@
-"""Who may speak to the server, and how: every request passes here before anything else sees it.
+"""Checks that every request passes before any other code sees it.
 
 - The name in the address must be one of the server's own, or another site could have its name point here.
-- What changes something, and every socket, must come from the server's own pages.
-- A browser is known by a cookie that scripts cannot read and that nobody can guess.
+- A request that changes something, and every socket, must come from the server's own pages.
+- A browser is known by a cookie that scripts cannot read and that cannot be guessed.
 - A request that is too large is refused before it is read.
 - Pages may load nothing from elsewhere, and no other site may show them in a frame.
 """
@@ -41,7 +41,7 @@ HEADERS = {
 
 
 class Guard:
-    """Lets through what may pass, with ``scope["client_token"]`` naming the browser."""
+    """Passes requests on that are allowed, with ``scope["client_token"]`` naming the browser."""
 
     def __init__(self, app: App, hosts: Collection[str], limits: Limits) -> None:
         self.app, self.hosts, self.limits = app, frozenset(host.lower() for host in hosts), limits
@@ -117,7 +117,7 @@ def _token(cookies: str) -> str | None:
 
 def _set_cookie(token: str, secure: bool) -> str:
     year = 365 * 24 * 3600
-    # Not Strict: whoever comes by a link would be a stranger to their own games. Changes are held to their Origin.
+    # Not Strict: a person who follows a link would not see their own games. Changes are checked by their Origin.
     return f"{COOKIE}={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age={year}{'; Secure' if secure else ''}"
 
 

@@ -1,4 +1,4 @@
-"""Messages of a page, over HTTP and on a socket. Anything that is not of this form never reaches a game."""
+"""Messages of a page, over HTTP and on a socket. Anything of another form never reaches a game."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ClockWish(_Strict):
 
 
 class NewTable(_Strict):
-    """A game to begin, from its first position, from `position` or after `moves`; or as `record` tells it."""
+    """A game to begin, from its first position, from `position` or after `moves`; or as `record` says."""
 
     # The name stands in the OpenAPI document, so it stays.
 

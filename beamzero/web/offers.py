@@ -1,4 +1,4 @@
-"""The games and agents of a server. A client only ever names what is listed here."""
+"""The games and agents of a server. Clients can only name what is listed here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AgentOffer:
     title: str
     about: str
     level: int
-    """How strong it is, roughly: 1 to 10."""
+    """A rough strength, 1 to 10."""
 
     def cannot_play(self, problem: BaseException) -> str:
         """Say why the agent cannot play, without what only the server's owner may know, such as a path."""
@@ -53,7 +53,7 @@ class AgentOffer:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Offers:
-    """The games of a server and who plays them.
+    """The games of a server and their agents.
 
     `agents` are further agents, as texts, offered for the games they can play; `runs` is a folder of training runs.
     """
@@ -114,8 +114,8 @@ class Offers:
             return self._of_run(name, agent)
         raise unknown("agent", agent, [offer.id for offer in self.agents_of(name)])
 
-    def settled(self, name: str, seat: str) -> str:
-        """Return a seat that means the same for good: a run's newest checkpoint by its number, since a run goes on."""
+    def fix_checkpoint(self, name: str, seat: str) -> str:
+        """Return a seat with a run's newest checkpoint by its number, since the run may go on; others as they are."""
         if seat == HUMAN_SEAT:
             return seat
         self.agent(name, seat)

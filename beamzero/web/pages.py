@@ -1,4 +1,4 @@
-"""Sessions in memory and what their pages are told: all of it as plain data, which becomes JSON."""
+"""Sessions in memory, and the messages that describe them to their pages."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from typing import Any
 from beamzero.core.errors import BadInput
 from beamzero.web.agents import READY, AgentPool
 from beamzero.web.background import Background
+from beamzero.web.describe import describe_position, describe_result, names_of_sides
 from beamzero.web.offers import HUMAN_SEAT, Offers, title_of
-from beamzero.web.session import GameSession, names_of_sides, result_of
+from beamzero.web.session import GameSession
 
-TellPage = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
-"""Tells one page something, which waits in line there; it never raises."""
+SendToPage = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
+"""Queues a message for one page; it never raises."""
 
 
 @dataclasses.dataclass(eq=False)
 class LiveSession:
-    """A session in memory, the pages that watch it, and how far its agent is."""
+    """A session in memory, its open pages, and the state of its agent."""
 
     session: GameSession
     lock: asyncio.Lock = dataclasses.field(default_factory=asyncio.Lock)
-    """Held by each task that reads the session in another thread, or changes it, until that was told to all pages: so
-    no page hears the older news last."""
+    """Held by each task that reads the session in another thread, or changes it, until the message is queued for all
+    pages: so no page gets an older message last."""
     holders: int = 0
-    """How many have opened it and need it in memory."""
-    pages: set[TellPage] = dataclasses.field(default_factory=set)
+    """The number of callers that have opened it and need it in memory."""
+    pages: set[SendToPage] = dataclasses.field(default_factory=set)
     turns: asyncio.Task[None] | None = None
     """Makes the agents' moves and watches the clock: see `SessionTurns`."""
     changed: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
@@ -39,7 +40,7 @@ class LiveSession:
 
     @property
     def is_agents_turn(self) -> bool:
-        """True where an agent is about to search for its move."""
+        """True where an agent is to move and the game is not paused."""
         session = self.session
         return not session.over and session.mover != HUMAN_SEAT and not session.paused
 
@@ -55,50 +56,50 @@ class LiveSession:
 
 
 class Pages:
-    """Describes sessions, and tells their pages."""
+    """Describes sessions to their pages."""
 
     def __init__(self, offers: Offers, agents: AgentPool, background: Background) -> None:
         self._offers, self._agents, self._background = offers, agents, background
         self._titles: dict[tuple[str, str], str] = {}
 
-    async def tell(self, live: LiveSession) -> None:
-        """Tell all pages of a session how it stands."""
+    async def update(self, live: LiveSession) -> None:
+        """Send the state of a session to all its pages."""
         async with live.lock:
             if live.pages:
                 await live.send(await self._background.in_worker(self.describe, live))
 
     def describe(self, live: LiveSession) -> dict[str, Any]:
-        """Return the message `table`: a session as it stands. It asks the rules, so it is for the worker thread."""
+        """Return the message `table`, the state of a session. It asks the rules, so it is for the worker thread."""
         session, game = live.session, live.session.game
-        now = session.position(session.ply)
+        now = describe_position(session, session.ply)
         if session.over:
             now |= {"turn": None, "over": True, "legal": []}
         sides, clock = names_of_sides(game, session.state), session.clock
         return {
             "type": "table", "id": session.id, "game": session.name, "title": title_of(session.name),
             "seats": session.seats, "names": self.names(session), "sides": sides, "moves": session.moves,
-            "hidden": game.hidden, "secret": session.secret, "turn": session.turn, "over": session.over,
+            "hidden": game.hidden, "secret": session.secret, "turn": session.to_move, "over": session.over,
             "start": None if session.secret else session.followed.record.start,
-            "result": result_of(session, sides), "thinking": live.thinking, "preparing": live.preparing,
+            "result": describe_result(session, sides), "thinking": live.thinking, "preparing": live.preparing,
             "trouble": live.trouble, "paused": session.paused,
             "clock": clock and {
-                "left": clock.now(session.turn, time.monotonic()), "increment": clock.increment,
-                "running": session.turn if clock.since is not None else None,
+                "left": clock.now(session.to_move, time.monotonic()), "increment": clock.increment,
+                "running": session.to_move if clock.since is not None else None,
             },
             "agents": self.list_agents(session.name), "formats": session.formats,
             "now": now,
         }  # fmt: skip
 
     def summarise(self, session: GameSession) -> dict[str, Any]:
-        """Return the data of a session that a list of games shows. For the worker thread, as `describe`."""
-        result = result_of(session, names_of_sides(session.game, session.state))
+        """Return the data of a session for a list of games. It asks the rules, so it is for the worker thread."""
+        result = describe_result(session, names_of_sides(session.game, session.state))
         return {
             "names": self.names(session), "moves": session.ply, "over": session.over,
             "result": result and result["text"],
         }  # fmt: skip
 
     def list_agents(self, name: str) -> list[dict[str, Any]]:
-        """Return the agents of a game as pages know them."""
+        """Return the agents of a game for pages."""
         game = self._offers.game(name)
         return [
             {

@@ -1,4 +1,4 @@
-"""All that a browser asks for: games to begin, moves, positions, analysis, reviews and records."""
+"""The requests of browsers: to begin games, moves, positions, analysis, reviews and records."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from beamzero.records.files import format_record
 from beamzero.records.record import Followed, GameRecord, is_chance
 from beamzero.web.agents import AgentPool, Stopped
 from beamzero.web.background import Background
+from beamzero.web.describe import describe_position
 from beamzero.web.messages import (
     AnalyseMessage,
     LookMessage,
@@ -24,7 +25,7 @@ from beamzero.web.messages import (
     ReviewMessage,
 )
 from beamzero.web.offers import AgentOffer, Offers
-from beamzero.web.pages import LiveSession, Pages, TellPage
+from beamzero.web.pages import LiveSession, Pages, SendToPage
 from beamzero.web.session import GameSession
 from beamzero.web.sessions import DELETED, Change, Sessions
 from beamzero.web.turns import SessionTurns
@@ -33,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Requests:
-    """Does what browsers ask for."""
+    """Handles the requests of browsers."""
 
     def __init__(
         self,
@@ -53,16 +54,16 @@ class Requests:
         self._turns.start(live)
         return live.session.id
 
-    async def join(self, live: LiveSession, page: TellPage) -> None:
-        """Begin to tell a page how a session goes on."""
+    async def join(self, live: LiveSession, page: SendToPage) -> None:
+        """Begin to send a page all changes of a session."""
         live.pages.add(page)
         live.changed.set()
         self._turns.start(live)
         async with live.lock:
             await page(await self._background.in_worker(self._pages.describe, live))
 
-    def leave(self, live: LiveSession, page: TellPage) -> None:
-        """Stop telling a page."""
+    def leave(self, live: LiveSession, page: SendToPage) -> None:
+        """Stop sending to a page."""
         live.pages.discard(page)
         live.changed.set()
 
@@ -79,7 +80,7 @@ class Requests:
             raise BadInput(f"this game cannot be written as {format} (it can as {allowed})")
         return played
 
-    async def hear(self, live: LiveSession, page: TellPage, message: Message) -> None:
+    async def handle(self, live: LiveSession, page: SendToPage, message: Message) -> None:
         """Do what a page asks for; BadInput where that cannot be."""
         match message:
             case MoveMessage():
@@ -94,22 +95,24 @@ class Requests:
                 await self._change(live, lambda session, now: session.pause(kind == "pause", now))
             case LookMessage():
                 async with live.lock:
-                    now = await self._background.in_worker(live.session.position, message.ply, message.variation)
+                    now = await self._background.in_worker(
+                        describe_position, live.session, message.ply, message.variation
+                    )
                 await page({"type": "position", "request": message.request, "now": now})
             case AnalyseMessage():
                 await self._analyse(live, page, message)
             case ReviewMessage():
                 await self._review(live, page, message)
 
-    # --- changes ---------------------------------------------------------------------------------------------------
+    # --- changes -----------------------------------------------------------------------------------------------------
 
     async def _change(self, live: LiveSession, change: Change) -> None:
-        """Change a session as a whole, keep it, and tell all pages; even if the page that asked leaves meanwhile."""
+        """Change a session, save it and send it to all pages, even if the page that asked leaves meanwhile."""
         task = self._background.start(self._changed(live, change))
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            task.add_done_callback(_log_unless_refused)  # no other caller will ask how it ended
+            task.add_done_callback(_log_unless_refused)  # no caller waits for it any more
             raise
 
     async def _changed(self, live: LiveSession, change: Change) -> None:
@@ -121,22 +124,22 @@ class Requests:
         live.changed.set()
         self._turns.start(live)
 
-    # --- analysis and reviews --------------------------------------------------------------------------------------
+    # --- analysis and reviews ----------------------------------------------------------------------------------------
 
-    async def _analyse(self, live: LiveSession, page: TellPage, message: AnalyseMessage) -> None:
+    async def _analyse(self, live: LiveSession, page: SendToPage, message: AnalyseMessage) -> None:
         async with live.lock:
-            state, turn, offer = await self._background.in_worker(self._to_analyse, live.session, message)
+            state, side, offer = await self._background.in_worker(self._to_analyse, live.session, message)
         agent = self._agents.get(live.session.game, offer.text, plays=False)
         try:
             analysis = await asyncio.wrap_future(agent.analyse(state))
         except BadInput as error:
             raise BadInput(offer.cannot_play(error)) from None
-        told = {"ply": message.ply, "variation": list(message.variation), "agent": message.agent}
-        await page({"type": "analysis", "request": message.request, **told, "turn": turn, **analysis.as_json()})
+        asked = {"ply": message.ply, "variation": list(message.variation), "agent": message.agent}
+        await page({"type": "analysis", "request": message.request, **asked, "turn": side, **analysis.as_json()})
 
     def _to_analyse(self, session: GameSession, message: AnalyseMessage) -> tuple[State, int, AgentOffer]:
         """Return the position to analyse, its side to move and the agent; BadInput where there is nothing to choose."""
-        game, state = session.game, session.look(message.ply, message.variation)
+        game, state = session.game, session.state_at(message.ply, message.variation)
         if bool(game.over(state)):
             raise BadInput(f"the game is over there: {game.outcome_reason(state)}")
         if is_chance(game, state):
@@ -145,7 +148,7 @@ class Requests:
             raise BadInput("it is not your turn there, and what the others hold is hidden")
         return state, int(game.player(state)), self._offers.agent(session.name, message.agent)
 
-    async def _review(self, live: LiveSession, page: TellPage, message: ReviewMessage) -> None:
+    async def _review(self, live: LiveSession, page: SendToPage, message: ReviewMessage) -> None:
         loop, gone = asyncio.get_running_loop(), threading.Event()
         async with live.lock:
             followed, offer = await self._background.in_worker(self._to_review, live.session, message)
@@ -171,14 +174,14 @@ class Requests:
 
     def _to_review(self, session: GameSession, message: ReviewMessage) -> tuple[Followed, AgentOffer]:
         """Return a copy of the game so far, which stays as it is, and the agent."""
-        session.must_be_told("a review looks at all hands")
+        session.forbid_while_secret("a review looks at all hands")
         offer = self._offers.agent(session.name, message.agent)
         followed = session.followed
         return dataclasses.replace(followed, states=list(followed.states), actions=list(followed.actions)), offer
 
 
 def _log_unless_refused(task: asyncio.Task[None]) -> None:
-    """Log the fault that ended a task; a change that was refused is none."""
+    """Log the exception that ended a task, unless it is a BadInput."""
     fault = None if task.cancelled() else task.exception()
     if fault is not None and not isinstance(fault, BadInput):
         _LOG.error("a change ended in a fault", exc_info=fault)

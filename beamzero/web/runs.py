@@ -1,4 +1,4 @@
-"""Training runs, and the workers of those on a cluster, as a page shows them. Missing figures are None."""
+"""Training runs, and the workers of those on a cluster, as plain data for pages. Missing figures are None."""
 
 from __future__ import annotations
 
@@ -75,28 +75,28 @@ def _elo(rating: Any) -> dict[str, float | None] | None:
 
 def workers_row(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the figures of all workers of an iteration together; None where there were none."""
-    crew = _mapping(record.get("crew"))
-    if not crew:
+    workers = _mapping(record.get("crew"))
+    if not workers:
         return None
-    spread = _mapping(crew.get("busy_by_worker"))
+    spread = _mapping(workers.get("busy_by_worker"))
     return {
-        **{key: _finite(crew.get(key)) for key in ("alive", "wanted", "deaths", "twice", *_FIGURES)},
+        **{key: _finite(workers.get(key)) for key in ("alive", "wanted", "deaths", "twice", *_FIGURES)},
         "least": _finite(spread.get("least")), "most": _finite(spread.get("most")),
     }  # fmt: skip
 
 
 def list_workers(record: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return a row for each worker of an iteration, or for each machine of many; None where there were none."""
-    crew = _mapping(record.get("crew"))
-    if not crew:
+    workers = _mapping(record.get("crew"))
+    if not workers:
         return None
-    so_far = _mapping(crew.get("since_start"))
-    machines = _mapping(crew.get("by_host"))
-    rows = list(_workers(_mapping(crew.get("by_worker")))) or [
+    so_far = _mapping(workers.get("since_start"))
+    machines = _mapping(workers.get("by_host"))
+    rows = list(_workers(_mapping(workers.get("by_worker")))) or [
         _worker_row(name, None, one) for name, one in machines.items()
     ]
     return {
-        "iteration": record["iteration"], "alive": _finite(crew.get("alive")), "wanted": _finite(crew.get("wanted")),
+        "iteration": record["iteration"], **{key: _finite(workers.get(key)) for key in ("alive", "wanted")},
         "deaths": _finite(so_far.get("deaths")), "twice": _finite(so_far.get("twice")), "rows": rows,
     }  # fmt: skip
 
@@ -119,5 +119,5 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _finite(value: Any) -> float | None:
-    """Return a finite number, or None, since JSON has no word for the others."""
+    """Return a finite number, or None, since JSON has no others."""
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

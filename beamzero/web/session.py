@@ -1,7 +1,7 @@
-"""One game in play: its moves, who sits where, its clock and how it ended. It knows no network, no time and no agents.
+"""One game in play: its moves, its seats, its clock and how it ended. It knows no network, no time and no agents.
 
-Callers say what time it is, so that clocks can be tested without waiting. Whose turn it is and whether the game is over
-are plain values: reading them calls no rules, so the event loop may do it. All else that asks the rules is done in the
+Callers pass the time, so that clocks can be tested without waiting. The side to move and whether the game is over are
+plain values: reading them calls no rules, so the event loop may do it. All else that asks the rules is done in the
 worker thread.
 """
 
@@ -21,7 +21,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, Game, State
 from beamzero.players.analysis import step
 from beamzero.records.pgn import VARIANTS
-from beamzero.records.record import Followed, GameRecord, follow, is_chance, move_text, resolve, result_text, today
+from beamzero.records.record import Followed, GameRecord, follow, is_chance, move_text, resolve, today
 from beamzero.web.offers import HUMAN_SEAT
 
 RESIGNED, ON_TIME = "resigned", "time"
@@ -58,11 +58,11 @@ class GameSession:
     """HUMAN_SEAT or an agent's id, for each side."""
     clock: GameClock | None = None
     ending: tuple[str, int] | None = None
-    """How it ended before the rules ended it, and which side lost by it."""
+    """Why it ended before the rules ended it, and the side that lost by it."""
     paused: bool = False
     moves: list[str] = dataclasses.field(init=False)
     """The moves so far, as the game names them."""
-    _to_move: int | None = dataclasses.field(init=False)
+    _by_rules: int | None = dataclasses.field(init=False)
     """The side to move by the rules; None where they ended the game."""
 
     def __post_init__(self) -> None:
@@ -72,29 +72,29 @@ class GameSession:
         self._ask_rules()
 
     def _ask_rules(self) -> None:
-        """Note whose turn it is in the last position."""
-        self._to_move = None if self.followed.over else int(self.game.player(self.state))
+        """Note which side is to move in the last position."""
+        self._by_rules = None if self.followed.over else int(self.game.player(self.state))
 
     @classmethod
-    def open(cls, id: str, client: str, name: str, game: Game, told: dict[str, Any], now: float) -> GameSession:
-        """Make a session from `told`, which is how it is kept on disk; BadInput where that cannot be."""
+    def open(cls, id: str, client: str, name: str, game: Game, stored: dict[str, Any], now: float) -> GameSession:
+        """Make a session of the data that is kept on disk; BadInput where they are of no legal game."""
         if game.hidden and game.num_chance:
             raise BadInput(f"{game.name} hides what chance decides, which the page would show")
-        if game.hidden and list(told["seats"]) == [HUMAN_SEAT, HUMAN_SEAT]:
+        if game.hidden and list(stored["seats"]) == [HUMAN_SEAT, HUMAN_SEAT]:
             raise BadInput(f"two people cannot play {game.name} at one screen: each would see what is hidden from them")
-        start = told.get("start")
+        start = stored.get("start")
         if start is None and (game.num_chance or game.hidden):  # games of it do not begin alike
-            # All that a key holds: with less, who sees a part of the deal could try out the rest.
+            # All 64 bits of a key: with fewer, a person who sees a part of the deal could find the rest by trying.
             key = jax.random.wrap_key_data(jnp.array([secrets.randbits(32) for _ in range(2)], jnp.uint32))
             start = game.write_position(game.init(key))
-        record = GameRecord(game.spec, tuple(told.get("moves", ())), start=start)
+        record = GameRecord(game.spec, tuple(stored.get("moves", ())), start=start)
         followed = follow(record, game=game)
         followed.states[:] = [jax.device_get(state) for state in followed.states]
-        clock = told.get("clock")
+        clock = stored.get("clock")
         session = cls(
-            id, client, name, followed, list(told["seats"]),
+            id, client, name, followed, list(stored["seats"]),
             GameClock(list(clock["left"]), clock["increment"], clock.get("past", [])) if clock else None,
-            (told["ending"][0], told["ending"][1]) if told.get("ending") else None, bool(told.get("paused")),
+            (stored["ending"][0], stored["ending"][1]) if stored.get("ending") else None, bool(stored.get("paused")),
         )  # fmt: skip
         if session.clock is not None:
             missing = session.ply - len(session.clock.past)
@@ -105,14 +105,14 @@ class GameSession:
     def as_json(self, now: float) -> dict[str, Any]:
         """Return the plain data from which `open` makes the session again."""
         clock = self.clock and {
-            "left": self.clock.now(self.turn, now), "increment": self.clock.increment, "past": self.clock.past,
+            "left": self.clock.now(self.to_move, now), "increment": self.clock.increment, "past": self.clock.past,
         }  # fmt: skip
         return {
             "moves": list(self.moves), "start": self.followed.record.start, "seats": self.seats, "clock": clock,
             "ending": self.ending and list(self.ending), "paused": self.paused,
         }  # fmt: skip
 
-    # --- how it stands ---------------------------------------------------------------------------------------------
+    # --- the state of the game ---------------------------------------------------------------------------------------
 
     @property
     def game(self) -> Game:
@@ -128,18 +128,18 @@ class GameSession:
 
     @property
     def over(self) -> bool:
-        return self.ending is not None or self._to_move is None
+        return self.ending is not None or self._by_rules is None
 
     @property
-    def turn(self) -> int | None:
+    def to_move(self) -> int | None:
         """The side to move; None once the game is over."""
-        return None if self.ending is not None else self._to_move
+        return None if self.ending is not None else self._by_rules
 
     @property
     def mover(self) -> str | None:
-        """Who is to move: HUMAN_SEAT or an agent's id; None once the game is over."""
-        turn = self.turn  # once: it may change in another thread
-        return None if turn is None else self.seats[turn]
+        """The seat to move, HUMAN_SEAT or an agent's id; None once the game is over."""
+        side = self.to_move  # once: it may change in another thread
+        return None if side is None else self.seats[side]
 
     @property
     def score(self) -> float:
@@ -151,7 +151,7 @@ class GameSession:
         """True while a person plays who must not see all cards."""
         return self.game.hidden and not self.over and HUMAN_SEAT in self.seats
 
-    def must_be_told(self, what: str) -> None:
+    def forbid_while_secret(self, what: str) -> None:
         """Raise BadInput where `what` would show a person cards that they must not see."""
         if self.secret:
             raise BadInput(f"{what}: there are hidden cards, so only once the game is over")
@@ -172,16 +172,16 @@ class GameSession:
         return ["jsonl", *(["txt"] if self.followed.record.start is None else []), *(["pgn"] if pgn else [])]
 
     def record(self, names: Sequence[str]) -> GameRecord:
-        self.must_be_told("a game as a file says how the cards were dealt")
+        self.forbid_while_secret("a game as a file says how the cards were dealt")
         result = self.score if self.over else None
         start = self.followed.record.start
         return GameRecord(self.game.spec, tuple(self.moves), (names[0], names[1]), result, start, 0, today())
 
-    # --- what can be done ------------------------------------------------------------------------------------------
+    # --- what can be done --------------------------------------------------------------------------------------------
 
     def play(self, action: int, now: float) -> None:
         """Make a legal move for the side to move."""
-        side = self.turn
+        side = self.to_move
         assert side is not None
         if self._flag(now):
             return
@@ -191,8 +191,8 @@ class GameSession:
                 self.clock.left[side] = self.clock.now(side, now)[side] + self.clock.increment
         after, thrown = step(self.game, self.state, action), ""
         if is_chance(self.game, after):
-            odds = np.asarray(self.game.chance(after), np.float64)
-            outcome = random.SystemRandom().choices(range(len(odds)), odds.tolist())[0]
+            probs = np.asarray(self.game.chance(after), np.float64)
+            outcome = random.SystemRandom().choices(range(len(probs)), probs.tolist())[0]
             thrown, after = self.game.outcome_name(after, outcome), resolve(self.game, after, outcome)
         self.moves.append(move_text(self.game.action_name(self.state, action), thrown))
         self.followed.actions.append(action)
@@ -230,16 +230,16 @@ class GameSession:
         self.start_clock(now)
 
     def resign(self) -> None:
-        """Give up for the person whose turn it is, or for the one who plays."""
+        """Resign for the person to move, or else for the only person."""
         if self.over:
             raise BadInput("the game is over")
         people = [side for side in (0, 1) if self.seats[side] == HUMAN_SEAT]
         if not people:
             raise BadInput("two agents play here: there is nobody to resign")
-        self.ending = (RESIGNED, self.turn if self.turn in people else people[0])
+        self.ending = (RESIGNED, self.to_move if self.to_move in people else people[0])
 
     def swap(self, now: float) -> None:
-        """Let the two change seats."""
+        """Exchange the two seats."""
         if self.over:
             raise BadInput("the game is over: begin a new one")
         if self.game.hidden:
@@ -260,7 +260,7 @@ class GameSession:
         return not self.over and self._flag(now)
 
     def _flag(self, now: float) -> bool:
-        side = self.turn
+        side = self.to_move
         if self.clock is None or self.clock.since is None or side is None or self.clock.now(side, now)[side] > 0:
             return False
         self.clock.left[side] = 0.0
@@ -276,15 +276,15 @@ class GameSession:
     def stop_clock(self, now: float) -> None:
         """Take off the time that was used so far, and no more until the clock is started again."""
         if self.clock is not None:
-            self.clock.left = self.clock.now(self.turn, now)
+            self.clock.left = self.clock.now(self.to_move, now)
             self.clock.since = None
 
-    # --- positions, as the page draws them ------------------------------------------------------------------------
+    # --- what a person may see ---------------------------------------------------------------------------------------
 
-    def look(self, ply: int, variation: Sequence[str]) -> State:
-        """Return the state after `ply` moves of the game and then a `variation`."""
+    def state_at(self, ply: int, variation: Sequence[str]) -> State:
+        """Return the state after `ply` moves of the game and then a `variation`; BadInput where there is none."""
         if variation:
-            self.must_be_told("moves cannot be tried")
+            self.forbid_while_secret("moves cannot be tried")
         if not 0 <= ply <= self.ply:
             raise BadInput(f"there is no position after {ply} moves: the game has {self.ply}")
         state = self.followed.states[ply]
@@ -296,54 +296,14 @@ class GameSession:
             state = jax.device_get(step(self.game, state, action))
         return state
 
-    def position(self, ply: int, variation: Sequence[str] = ()) -> dict[str, Any]:
-        """Return a position as the page draws it."""
-        state = self.look(ply, variation)
-        where = {"ply": ply, "variation": list(variation), "last": self._last(ply, variation)}
-        told = _describe_position(self.game, state, self.eye(ply))
-        return where | told | ({} if self.may_choose(state) else {"legal": []})
-
     def may_choose(self, state: State) -> bool:
         """Tell whether a person may know the legal moves of a position: where cards are hidden, only of their own."""
         return not self.secret or self.seats[int(self.game.player(state))] == HUMAN_SEAT
 
-    def eye(self, ply: int) -> int:
+    def viewpoint(self, ply: int) -> int:
         """Return the seat from which a position is seen: that from which a person chose last, or is to choose."""
         if not self.secret:
             return OPEN
         side, seen = self.seats.index(HUMAN_SEAT), self.followed.states[: ply + 1]
         own = [state for state in seen if int(self.game.player(state)) == side]
         return int(self.game.seat(own[-1])) if own else side
-
-    def _last(self, ply: int, variation: Sequence[str]) -> list[list[int]]:
-        """Return the places of the move that led to a position."""
-        if variation:
-            before = self.look(ply, variation[:-1])
-            return self.game.places(before, self.game.parse_action(before, variation[-1]))
-        return self.game.places(self.followed.states[ply - 1], self.followed.actions[ply - 1]) if ply else []
-
-
-def _describe_position(game: Game, state: State, seat: int) -> dict[str, Any]:
-    """Return a position as `seat` sees it, with its legal moves."""
-    over = bool(np.asarray(game.over(state)))
-    # In a line that is tried out the dice are not thrown: it ends there.
-    legal = [] if over or is_chance(game, state) else game.legal_actions(state)
-    return {
-        "view": game.view(state, seat),
-        "turn": None if over else int(game.next_side(state)),
-        "over": over,
-        "reason": game.outcome_reason(state) if over else None,
-        "legal": [{"move": game.action_name(state, a), "places": game.places(state, a)} for a in legal],
-    }
-
-
-def names_of_sides(game: Game, state: State) -> list[str]:
-    """Return the game's names of the two sides."""
-    return list(game.view(state).get("sides", ("First", "Second")))
-
-
-def result_of(session: GameSession, sides: Sequence[str]) -> dict[str, Any] | None:
-    """Return the result as a page shows it; None while the game goes on."""
-    if not session.over:
-        return None
-    return {"score": session.score, "text": result_text(session.score), "reason": session.reason(sides)}

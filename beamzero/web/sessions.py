@@ -20,11 +20,11 @@ from beamzero.web.session import GameSession
 from beamzero.web.store import SessionStore
 
 Change = Callable[[GameSession, float], None]
-"""Changes a session at a time; BadInput where that cannot be."""
+"""Changes a session, at a time in seconds; BadInput where that cannot be."""
 
 DELETED = "this game was deleted"
 _PATIENCE = 120.0
-"""Seconds after which a session is put away that no page came to look at."""
+"""Seconds after which a new session is dropped from memory where no page has opened it."""
 
 
 class UnknownSession(Exception):
@@ -42,7 +42,7 @@ class Sessions:
         self._live: dict[str, LiveSession] = {}
         self._opening: dict[str, asyncio.Lock] = {}
 
-    # --- new ones --------------------------------------------------------------------------------------------------
+    # --- new sessions ------------------------------------------------------------------------------------------------
 
     async def create(self, client: str, wish: NewTable) -> LiveSession:
         """Begin a game for a browser, and keep it."""
@@ -52,18 +52,18 @@ class Sessions:
         for old in too_old:
             self._forget(old)
         live = self._live[id] = LiveSession(session)
-        asyncio.get_running_loop().call_later(_PATIENCE, self._rest_if_live, id)
+        asyncio.get_running_loop().call_later(_PATIENCE, self._unload_if_idle, id)
         return live
 
-    def _rest_if_live(self, id: str) -> None:
+    def _unload_if_idle(self, id: str) -> None:
         if (live := self._live.get(id)) is not None:
-            self.rest(live)
+            self.unload_if_idle(live)
 
     def _begin_and_keep(self, id: str, client: str, wish: NewTable) -> tuple[GameSession, list[str]]:
         """Return a new session, and the ids of the client's oldest ones, which made room for it."""
         session = self._begin(id, client, wish)
-        told, summary = session.as_json(time.monotonic()), self._pages.summarise(session)
-        self._store.add(id, client, session.name, told, summary)
+        data, summary = session.as_json(time.monotonic()), self._pages.summarise(session)
+        self._store.add(id, client, session.name, data, summary)
         return session, self._store.keep_newest(client, self._limits.sessions)
 
     def _begin(self, id: str, client: str, wish: NewTable) -> GameSession:
@@ -74,12 +74,12 @@ class Sessions:
         if len(moves) > self._limits.moves:
             raise BadInput(f"the record has {len(moves)} moves, but at most {self._limits.moves} are played again")
         game = self._offers.game(name)
-        seats = [self._offers.settled(name, seat) for seat in wish.seats]
+        seats = [self._offers.fix_checkpoint(name, seat) for seat in wish.seats]
         clock = wish.clock and {"left": [60.0 * wish.clock.minutes] * 2, "increment": wish.clock.increment}
-        told = {"moves": moves, "start": start, "seats": seats, "clock": clock}
-        return GameSession.open(id, client, name, game, told, time.monotonic())
+        data = {"moves": moves, "start": start, "seats": seats, "clock": clock}
+        return GameSession.open(id, client, name, game, data, time.monotonic())
 
-    # --- into memory and out of it ---------------------------------------------------------------------------------
+    # --- into memory and out of it -----------------------------------------------------------------------------------
 
     async def open(self, client: str, id: str) -> LiveSession:
         """Return the session of a browser, to be released at last; UnknownSession where it has none of this id."""
@@ -102,17 +102,17 @@ class Sessions:
         row = self._store.get(id)
         if row is None:
             raise UnknownSession
-        return GameSession.open(id, row.client, row.game, self._offers.game(row.game), row.told, time.monotonic())
+        return GameSession.open(id, row.client, row.game, self._offers.game(row.game), row.data, time.monotonic())
 
     def release(self, live: LiveSession) -> None:
         """Let go of a session that was opened."""
         live.holders -= 1
-        self.rest(live)
+        self.unload_if_idle(live)
 
-    def rest(self, live: LiveSession) -> None:
-        """Put a session away where no page looks and nothing goes on."""
-        waits = live.turns is None or live.turns.done()
-        if not live.holders and waits and self.has(live):
+    def unload_if_idle(self, live: LiveSession) -> None:
+        """Drop a session from memory where no page has it open and no agent or clock runs."""
+        idle = live.turns is None or live.turns.done()
+        if not live.holders and idle and self.has(live):
             del self._live[live.session.id]
 
     def has(self, live: LiveSession) -> bool:
@@ -135,7 +135,7 @@ class Sessions:
         for page in live.pages:
             self._background.start(page({"type": "error", "request": None, "message": DELETED}))
 
-    # --- in the worker thread --------------------------------------------------------------------------------------
+    # --- in the worker thread ----------------------------------------------------------------------------------------
 
     def change_and_save(self, live: LiveSession, change: Change) -> dict[str, Any]:
         """Change a session and keep it. Returns the message for its pages."""

@@ -42,8 +42,8 @@ class StoredSession(NamedTuple):
     client: str
     game: str
     updated: str
-    told: dict[str, Any]
-    """The data of `GameSession.as_json`."""
+    data: dict[str, Any]
+    """The session as `GameSession.as_json` writes it; the column `told`."""
     summary: dict[str, Any]
     """The part that a list of games shows."""
 
@@ -71,7 +71,7 @@ class SessionStore:
             raise BadInput(f"{path} cannot keep games: {reason(error):.200}") from None
 
     def _find_version(self) -> int:
-        """Find the version that wrote the file, 0 for none; another program's file is left as it is."""
+        """Return the version that wrote the file, 0 for a new one; raises where the file is another program's."""
         (version,) = self._db.execute("pragma user_version").fetchone()
         names = {name for (name,) in self._db.execute("select name from sqlite_schema where type = 'table'")}
         if names and "tables" not in names:
@@ -99,16 +99,16 @@ class SessionStore:
         self._db.execute(f"pragma user_version = {_VERSION}")
         self._db.execute("commit")
 
-    def add(self, id: str, client: str, game: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
+    def add(self, id: str, client: str, game: str, data: dict[str, Any], summary: dict[str, Any]) -> None:
         """Keep a new session."""
         now = _now()
-        values = (id, client, game, now, now, json.dumps(told), json.dumps(summary))
+        values = (id, client, game, now, now, json.dumps(data), json.dumps(summary))
         with self._lock:
             self._db.execute("insert into tables values (?, ?, ?, ?, ?, ?, ?, ?)", (*values, _digest(values)))
 
-    def put(self, id: str, told: dict[str, Any], summary: dict[str, Any]) -> None:
+    def put(self, id: str, data: dict[str, Any], summary: dict[str, Any]) -> None:
         """Keep a session that changed; do nothing where it was deleted meanwhile."""
-        values = (_now(), json.dumps(told), json.dumps(summary))
+        values = (_now(), json.dumps(data), json.dumps(summary))
         with self._lock:
             found = self._db.execute("select client, game, created from tables where id = ?", (id,)).fetchone()
             if found:
@@ -175,5 +175,5 @@ def _is_whole(found: tuple[str, ...]) -> bool:
 
 
 def _row(found: tuple[str, ...]) -> StoredSession:
-    id, client, game, _, updated, told, summary, _ = found
-    return StoredSession(id, client, game, updated, json.loads(told), json.loads(summary))
+    id, client, game, _, updated, data, summary, _ = found
+    return StoredSession(id, client, game, updated, json.loads(data), json.loads(summary))

@@ -63,10 +63,10 @@ class SessionTurns:
                 if flagged:
                     await self._background.in_worker(self._sessions.save, session)
             if flagged:
-                await self._pages.tell(live)
-        # The task is not done yet while it runs this, so it puts away a session that no page looks at by itself.
+                await self._pages.update(live)
+        # The task is not done yet while it runs this, so it has to unload a session that no page has open by itself.
         live.turns = None
-        self._sessions.rest(live)
+        self._sessions.unload_if_idle(live)
 
     async def _agent_moves(self, live: LiveSession) -> None:
         """Let an agent make its move, unless the session changes meanwhile or the agent's time is over first."""
@@ -82,12 +82,12 @@ class SessionTurns:
                 return None
         elif not live.thinking:
             live.thinking = True
-            await self._pages.tell(live)
+            await self._pages.update(live)
         if HUMAN_SEAT not in session.seats:
             session.stop_clock(time.monotonic())
             await asyncio.sleep(self._limits.watch_seconds)
             session.start_clock(time.monotonic())
-        # It was asked for a moment ago, so it has its thread: no other task had a turn between this line and the next.
+        # It has its thread, since `prepare` or the status above was a moment ago: no other task ran in between.
         answer = asyncio.wrap_future(self._agents.get(session.game, offer.text).choose(state))
         await asyncio.wait({answer}, timeout=seconds_left(session))
         if not answer.done():
@@ -110,18 +110,18 @@ class SessionTurns:
                 await live.send(message)
                 return None
             live.thinking = live.is_agents_turn
-        await self._pages.tell(live)
+        await self._pages.update(live)
         return None
 
     async def _prepare(self, live: LiveSession, offer: AgentOffer, state: State, agent: str) -> bool:
-        """Wait until an agent is compiled, and tell the pages; no side loses time to that. Returns False if it fails.
+        """Wait until an agent is compiled, with the clock stopped. Returns False where it fails.
 
-        `agent` was to move at `state` when it was asked for: it may no longer be.
+        `agent` was to move at `state` when the wait began: it may no longer be.
         """
         session = live.session
         live.thinking, live.preparing = True, f"compiling {offer.title}: the first time this takes a while"
         session.stop_clock(time.monotonic())
-        await self._pages.tell(live)
+        await self._pages.update(live)
         problem = None
         try:
             await asyncio.wrap_future(self._agents.get(session.game, offer.text).prepare())
@@ -133,22 +133,22 @@ class SessionTurns:
         if problem is not None:
             await self._give_up(live, state, agent, offer.cannot_play(problem))
             return False
-        await self._pages.tell(live)
+        await self._pages.update(live)
         return True
 
     async def _give_up(self, live: LiveSession, state: State, agent: str | None, why: str) -> None:
         """Tell the pages that an agent cannot play: people can undo, swap or begin anew."""
         if live.session.state is not state or live.session.mover != agent:
-            return  # it is no longer asked
+            return  # it is no longer to move
         live.trouble, live.thinking = why, False
-        await self._pages.tell(live)
+        await self._pages.update(live)
         if live.pages:
             await live.wait(None)
 
 
 def seconds_left(session: GameSession) -> float | None:
     """Return the seconds until the side to move loses on time; None where no clock runs."""
-    clock, turn = session.clock, session.turn  # once: a move in another thread may end the game
-    if clock is None or clock.since is None or turn is None:
+    clock, side = session.clock, session.to_move  # once: a move in another thread may end the game
+    if clock is None or clock.since is None or side is None:
         return None
-    return clock.now(turn, time.monotonic())[turn] + 0.01
+    return clock.now(side, time.monotonic())[side] + 0.01

@@ -39,16 +39,16 @@ HOSTILE: tuple[Any, ...] = (
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """A kind of file: where it lies in the workspace, and who reads it."""
+    """A kind of file: where it lies in the workspace, and what reads it."""
 
     name: str
     pattern: str
     read: Callable[[], object] | None = None
-    """What a reader makes of the workspace, to be compared; it raises `Refused` or `Broken`. None: nobody reads it."""
+    """Reads the workspace and returns a result to compare; raises `Refused` or `Broken`. None: no command reads it."""
     reseal: Callable[[bytes, random.Random], bytes] | None = None
     """Damage that has the right digest."""
     free: bool = False
-    """Whether any content is a right one, as in a list of moves: then another result is no failure."""
+    """True where any content is valid, as in a list of moves: then another result is no failure."""
 
 
 class Refused(Exception):
@@ -60,7 +60,7 @@ class Broken(Exception):
 
 
 def said(words: list[str]) -> Said:
-    """What a command said, if it ended well."""
+    """Run a command and return its output; raises `Refused` or `Broken` where it did not end well."""
     found = command(words)
     if found.status == 0:
         return found
@@ -72,7 +72,7 @@ def said(words: list[str]) -> Said:
 
 @dataclasses.dataclass
 class Ended:
-    """What a run came to. Lines of metrics that were said to be lost may be missing; nothing else may differ."""
+    """The result of a run. Lines of metrics that were reported as lost may be missing; nothing else may differ."""
 
     weights: dict[str, str]
     lines: list[dict[str, object]]
@@ -87,7 +87,7 @@ class Ended:
 
 
 def resumed() -> object:
-    """Where a run ends that goes on after the damage."""
+    """Resume a run after the damage. Returns its result."""
     found = said(RESUME)
     return Ended(weights(Path("run")), lines(Path("run")), "has no line for" in found.err)
 
@@ -126,7 +126,7 @@ def seen_tables() -> object:
 
 
 def _change_json(content: Any, rng: random.Random) -> Any:
-    """Replace, remove or rename something at a random place."""
+    """Change JSON at a random place: replace, remove or rename something."""
     places = list(_places(content))
     if not places:
         return rng.choice(HOSTILE)
@@ -166,7 +166,7 @@ def sealed_line(data: bytes, rng: random.Random) -> bytes:
 
 
 def sealed_agent(data: bytes, rng: random.Random) -> bytes:
-    """An agent that says something else of itself, or has other tensors, with the digest of that."""
+    """Change what an agent file says of itself, or its tensors, and give it the digest of that."""
     import numpy as np
 
     from beamzero.storage.agentfile import load_agent, save_agent
@@ -237,7 +237,7 @@ KINDS = (
 
 
 OPENED = [Path(name) for name in ("run", "web.sqlite", "web.sqlite-wal", "web.sqlite-shm")]
-"""What a reader may write to: a run goes on, and a database keeps its own books."""
+"""Files that a reader may write to: a run goes on, and a database keeps its own files."""
 
 
 def make_workspace(folder: Path) -> None:
@@ -266,7 +266,7 @@ def make_workspace(folder: Path) -> None:
 
 
 def unknown_files(folder: Path) -> list[str]:
-    """Files in a workspace that no kind is about."""
+    """List the files in a workspace that no kind covers."""
     known = {path for kind in KINDS for path in folder.glob(kind.pattern)}
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path not in known)
 
@@ -303,7 +303,7 @@ def _try(tally: Tally, kind: Kind, whole: Path, folder: Path, seed: str, right: 
 
 
 def _read(kind: Kind, whole: Path, folder: Path, harm: Callable[[list[Path]], None] | None) -> tuple[str, object]:
-    """What the reader makes of a copy of the workspace, with one file harmed; and that nothing else was."""
+    """Read a copy of the workspace with one file damaged, and check that the others are as before."""
     assert kind.read is not None
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(whole, folder)
@@ -333,7 +333,7 @@ def _damage(path: Path, kind: Kind, rng: random.Random, resealed: bool) -> None:
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """Other bytes than `data`, in one of the ways in which files are damaged."""
+    """Change `data` in one of the ways in which files are damaged."""
     place = rng.randrange(len(data) + 1)
     size = rng.choice([1, 1, 1, 4, 100, 4096])
     noise = rng.randbytes(size)

@@ -64,7 +64,7 @@ def _one(tally: Tally, whole: Path, disk: Path, seed: str) -> None:
 
 
 def _go_on(run: Path) -> list[str]:
-    """The words that begin a run, or go on with it."""
+    """Return the words that begin a run, or resume it."""
     return ["train", "tic_tac_toe", "--run", str(run), "--resume"] if (run / "run.json").exists() else _words(run)
 
 

@@ -46,7 +46,7 @@ def garbage_trials(tally: Tally, folder: Path, seed: int, lines: int, messages: 
 
 
 def _lines(examples: list[str], rng: random.Random, number: int) -> list[bytes]:
-    """Lines that are wrong in many ways."""
+    """Yield lines that are wrong in many ways."""
     found: list[bytes] = []
     while len(found) < number:
         text = rng.choice(examples).encode()
@@ -155,7 +155,7 @@ def _server(tally: Tally, folder: Path, rng: random.Random, number: int, clock: 
 
 
 async def _talk(address: str, rng: random.Random, number: int, clock: Clock, tally: Tally) -> None:
-    """Many pages at once, each as quick as a page may be."""
+    """Open many pages at once, each as quick as a page may be."""
     share = -(-number // 64)
     seeds = [rng.random() for _ in range(64)]
     await asyncio.gather(*(_page(address, random.Random(seed), share, clock, tally) for seed in seeds))
@@ -199,7 +199,7 @@ def _message(rng: random.Random) -> str | bytes:
 
 
 def _request(address: str, rng: random.Random, number: int, tally: Tally) -> None:
-    """Requests that are wrong in many ways; none may be answered by 500."""
+    """Send requests that are wrong in many ways; none may be answered by 500."""
     for _ in range(number):
         path = rng.choice(["api/games", "api/tables", "api/runs", "api/tables/x", "static/../x", "runs", ""])
         if rng.random() < 0.5:

@@ -66,13 +66,13 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """What came of one command."""
+    """The result of one command."""
 
     command: tuple[str, ...]
     status: int | None
     """None where the watchdog ended it."""
     message: str
-    """What it wrote on stderr."""
+    """The text that it wrote on stderr."""
     written: tuple[str, ...]
     """The files that it left."""
     peak: int
@@ -81,7 +81,7 @@ class Trial:
 
     @property
     def refused(self) -> bool:
-        """Whether it was refused as it should be."""
+        """True where it was refused as it should be."""
         return self.status == 2 and len(self.message.splitlines()) == 1 and not self.written
 
 
@@ -89,13 +89,13 @@ def huge_setting_trials(
     commands: Sequence[tuple[str, ...]] = COMMANDS,
     seconds: float = _SECONDS,
     gigabytes: float = _GIGABYTES,
-    told: Callable[[Trial], None] = lambda trial: None,
+    on_trial: Callable[[Trial], None] = lambda trial: None,
 ) -> list[Trial]:
-    """Run each command under a watchdog; `told` hears of each when it has ended."""
+    """Run each command under a watchdog, and call `on_trial` with each that has ended."""
     trials = []
     for command in commands:
         trials.append(run_watched(command, seconds, gigabytes))
-        told(trials[-1])
+        on_trial(trials[-1])
     return trials
 
 
@@ -156,7 +156,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="WORD", default="", help="Only the commands with this word in them.")
     asked = parser.parse_args()
     commands = [command for command in COMMANDS if asked.only in " ".join(command)]
-    trials = huge_setting_trials(commands, told=lambda trial: print(*_lines(trial), sep="\n", flush=True))
+    trials = huge_setting_trials(commands, on_trial=lambda trial: print(*_lines(trial), sep="\n", flush=True))
     refused = sum(trial.refused for trial in trials)
     print(f"{refused} of {len(trials)} refused in one line, with nothing written")
     return 0 if refused == len(trials) else 1

@@ -72,7 +72,7 @@ COMMANDS: dict[str, list[str]] = {
     "engine": ["engine", "gtp", _BOARD, "mcts:sims=64"],
     "serve": ["serve", "--port", "0", "--game", "tic_tac_toe", "--game", _BOARD, "--no-browser", "--keep", "g.sqlite"],
 }  # fmt: skip
-"""What is interrupted, by name."""
+"""Commands that are interrupted, by name."""
 
 _WAITING = {"play", "engine", "serve"}
 """Commands that do not end by themselves."""
@@ -84,12 +84,12 @@ _OURS = re.compile(r"beamzero/(?!__init__|__main__)|beamzero: ")
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """What the seed of a try decides."""
+    """A try, as its seed decides."""
 
     seed: int
     command: str
     compiled: bool
-    """Whether it finds compiled programs of an earlier run."""
+    """True where it finds compiled programs of an earlier run."""
     moment: float
     """A part of its life, or seconds after it began, or after it printed its result."""
     when: str
@@ -120,7 +120,7 @@ def draw_trial(seed: int, commands: Sequence[str] = tuple(COMMANDS)) -> Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Ending:
-    """How a command ended."""
+    """The end of a command."""
 
     status: int | None
     """None where it hangs."""
@@ -162,7 +162,7 @@ class Soak:
         self._locks: dict[str, threading.Lock] = collections.defaultdict(threading.Lock)
 
     def life(self, command: str) -> float:
-        """Measure the CPU seconds of a command that nobody disturbs; once, which compiles its programs too."""
+        """Measure the CPU seconds of an undisturbed command; once, which compiles its programs too."""
         with self._locks[command]:
             if command not in self.lives:
                 with self._begun(command, self.folder / "cache") as (process, _):
@@ -252,7 +252,7 @@ def _ending(status: int | None, place: Path, began: float, printed_before: bool,
 
 
 def _left_behind(place: Path) -> tuple[str, ...]:
-    """The processes of a command that has ended, after some seconds to go, and its unfinished files."""
+    """List the processes of a command some seconds after it has ended, and its unfinished files."""
     until = time.monotonic() + 10
     while (alive := _alive(str(place))) and time.monotonic() < until:
         time.sleep(0.1)
@@ -261,7 +261,7 @@ def _left_behind(place: Path) -> tuple[str, ...]:
 
 
 def _alive(place: str) -> list[int]:
-    """The processes that have inherited the mark of a command's folder."""
+    """List the processes that have inherited the mark of a command's folder."""
     mark, found = f"{MARK}={place}\0".encode(), []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):

@@ -63,7 +63,7 @@ def _one_run(tally: Tally, algorithm: str, whole: Path, folder: Path, seed: str)
 
 
 def _works(folder: Path) -> int:
-    """Something that changes when a life has finished its first iteration, and is about to save it."""
+    """Return a value that changes when a life has finished its first iteration, and is about to save it."""
     try:
         return (folder / "metrics.jsonl").stat().st_size
     except OSError:
@@ -94,7 +94,7 @@ def _ended(process: int) -> bool:
 
 
 def _be(words: list[str]) -> None:
-    """Become the command, and leave what it says in a file."""
+    """Become the command, with its output in a file."""
     status = 70
     try:
         said = os.open(Path(words[words.index("--run") + 1] + ".said"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -114,7 +114,7 @@ def _said(folder: Path) -> str:
 
 
 def _difference(one: Path, other: Path) -> str:
-    """What is not the same in two runs: the bits of the last weights, or a line of metrics; "" where all is."""
+    """Name the first difference of two runs, in the last weights or a line of metrics; "" where there is none."""
     if lines(one) != lines(other):
         return f"other lines of metrics: {len(lines(one))} and {len(lines(other))}"
     if weights(one) != weights(other):
@@ -124,7 +124,7 @@ def _difference(one: Path, other: Path) -> str:
 
 
 def lines(folder: Path) -> list[dict[str, object]]:
-    """The lines of metrics, less what a clock says."""
+    """Return the lines of metrics, without times."""
     from beamzero.storage.metrics import read_metrics
 
     clocks = ("seconds", "total_seconds")
@@ -132,7 +132,7 @@ def lines(folder: Path) -> list[dict[str, object]]:
 
 
 def weights(folder: Path) -> dict[str, str]:
-    """Digests of the arrays in the last checkpoint of a run."""
+    """Return digests of the arrays in the last checkpoint of a run."""
     from beamzero.storage.checkpoints import MANIFEST, TREE, Checkpoints
     from beamzero.storage.seal import unseal
     from beamzero.storage.trees import _orbax
@@ -146,7 +146,7 @@ def weights(folder: Path) -> dict[str, str]:
 
 
 def _in_a_fork(work: Callable[[], str]) -> str:
-    """What `work` gives in a process of its own: this one must not begin to use JAX, or it could not fork any more."""
+    """Return the result of `work` in a forked process: a process that has used JAX cannot fork any more."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:

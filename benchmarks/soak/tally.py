@@ -1,4 +1,4 @@
-"""How trials are counted, and what they share: a small workspace, and commands of beamzero that run in this process."""
+"""Counts of trials, and what they share: a small workspace, and commands of beamzero that run in this process."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Tally:
 
 
 def run_words(algorithm: str, folder: Path, *more: str, **changes: Any) -> list[str]:
-    """The words that train a toy run by an algorithm."""
+    """Return the words that train a toy run by an algorithm."""
     settings = {**EVERY_RUN, **TOY[algorithm], **changes}
     sets = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     return ["train", "tic_tac_toe", "--algo", algorithm, "--run", str(folder), *sets, *more]
 
 
 class Said(NamedTuple):
-    """How a command ended, and what it said."""
+    """The exit status and the output of a command."""
 
     status: int | None  # None where it ended in a traceback
     out: str
@@ -87,7 +87,7 @@ def command(words: Sequence[str]) -> Said:
 
 
 def hashes(folder: Path, but: Sequence[Path] = ()) -> dict[str, str]:
-    """The content of all files below a folder, but for those named, by their names."""
+    """Return the digests of all files below a folder, but for those named, by their names."""
     files = (path for path in folder.rglob("*") if path.is_file() and not any(path.is_relative_to(one) for one in but))
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 

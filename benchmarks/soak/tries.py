@@ -22,7 +22,7 @@ class Drawn(Protocol):
 
 
 class Ended(Protocol):
-    """How a try ended."""
+    """The result of a try."""
 
     @property
     def stderr(self) -> str: ...

@@ -5,9 +5,9 @@
     python benchmarks/soak/wrong_inputs.py --right               # the uses that are changed: all must be accepted
 
 A wrong input must get one line and status 2, and leave every file as it was: no traceback, no wait for a pipe that
-nobody writes to, nothing half written. Each try has a seed, which decides the command, what is changed in a short and
-right use of it, and what is typed. Commands and options are those that ``beamzero --help`` lists. Values that turn out
-to be fine are as good; a command that then has much to do is stopped. Needs Linux.
+no process writes to, nothing half written. Each try has a seed, which decides the command, what is changed in a short
+and right use of it, and what is typed. Commands and options are those that ``beamzero --help`` lists. Values that turn
+out to be valid count too; a command that then has much to do is stopped. Needs Linux.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ USES: dict[str, tuple[list[str], list[str]]] = {
     "rate": ([_GAME, "lookahead:1"], ["--games", "4", "--store", "new.db", "--plot", "new.png"]),
     "score": ([_GAME, "random"], ["--positions", "4", "--plot", "new.png"]),
     "verify-agents": (["othello"], []),
-    "climb": ([_GAME, "random"], ["--depth", "1"]),
+    "ladder": ([_GAME, "random"], ["--depth", "1"]),
     "exhaust": ([_GAME, "lookahead:1"], []),
     "exploit": (["kuhn_poker", "cfr:iterations=10"], ["--asked", "2"]),
     "fit-eval": (
@@ -129,13 +129,13 @@ _AGENTS = {"agent", "opponent", "agents"}
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """What the seed of a try decides."""
+    """A try, as its seed decides."""
 
     seed: int
     command: str
     words: tuple[str, ...]
     typed: str
-    """What stands on stdin."""
+    """The text on stdin."""
 
     def __str__(self) -> str:
         text = shlex.join(word if len(word) < 200 else f"{word[:20]}...({len(word)})" for word in self.words)
@@ -177,7 +177,7 @@ def _with_option(rng: random.Random, options: list[str], parameter: Any) -> list
 
 
 def _misspelt(rng: random.Random, words: list[str]) -> list[str]:
-    """A word too many, too few, or in another place."""
+    """Add a word, leave one out, or move one."""
     place = rng.randrange(len(words))
     return rng.choice((words[:place] + words[place + 1 :], [*words, rng.choice(_TEXTS)], rng.sample(words, len(words))))
 
@@ -315,7 +315,7 @@ def furnish(folder: Path) -> None:
 
 
 def _listing(folder: Path) -> dict[str, str]:
-    """All that is in a folder: of what kind it is, and what it holds."""
+    """List all that is in a folder, with its kind and content."""
     found = {}
     for path in sorted(folder.rglob("*")):
         content = ""
@@ -332,7 +332,7 @@ def _listing(folder: Path) -> dict[str, str]:
 
 @dataclasses.dataclass(frozen=True)
 class Ending:
-    """How a command ended."""
+    """The end of a command."""
 
     status: int | None
     """None where it was stopped."""
@@ -417,7 +417,7 @@ class Soak:
 
 
 def _command_process(words: list[str], folder: str, said: str, cache: str) -> None:
-    """What the process of a try does: run one command as a shell would have it run."""
+    """Run one command as a shell would, in the process of a try."""
     os.setsid()
     os.chdir(folder)
     os.environ.update({"XDG_CACHE_HOME": cache, "XDG_DATA_HOME": folder, "HOME": folder})
@@ -479,7 +479,7 @@ def try_right_uses(commands: Sequence[str]) -> int:
 
 
 def _shortened(stderr: str, whole: bool) -> list[str]:
-    """What a command said; of a traceback, the places in our own files and the end."""
+    """Shorten the output of a command; of a traceback, keep the places in our own files and the end."""
     lines = stderr.strip().splitlines()
     if whole or len(lines) < 8:
         return lines

@@ -17,7 +17,7 @@ from rich.style import Style
 from rich.text import Text
 
 from beamzero.cli.terminal.board import changed_squares, draw_board, in_colour, side_text
-from beamzero.cli.terminal.palette import LOOKS, look_of
+from beamzero.cli.terminal.palette import PALETTES, palette_of
 from beamzero.games import GAMES, make_game
 from beamzero.games.grid import draw
 from beamzero.players.analysis import step
@@ -180,7 +180,7 @@ def test_pieces_are_full_glyphs_in_the_colours_of_their_sides():
 
 
 def test_squares_alternate_and_a1_is_dark():
-    dark, light = LOOKS["wood"].grounds
+    dark, light = PALETTES["wood"].grounds
     rows = [
         [style.bgcolor.get_truecolor().hex for _, style in spans(line) if style.bgcolor is not None]
         for line in board(START, colour=True).split("\n")[:8]
@@ -256,7 +256,8 @@ def test_counts_of_three_digits_stay_in_line():
 
 
 def test_in_colours_the_house_that_was_emptied_has_another_ground():
-    marked = [text for text, style in spans(board(SOWN, KALAH, colour=True)) if _ground(style) in LOOKS["wood"].marked]
+    backgrounds = PALETTES["wood"].marked
+    marked = [text for text, style in spans(board(SOWN, KALAH, colour=True)) if _ground(style) in backgrounds]
     assert marked == ["  0 "]
 
 
@@ -294,12 +295,12 @@ def contrast(one: str, other: str) -> float:
     return bright / dark
 
 
-@pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize("name", PALETTES)
 def test_both_sides_stand_out_from_every_ground(name):
-    look = LOOKS[name]
-    for ground in (*look.grounds, *(look.marked or ())):
-        assert all(contrast(stone, ground) >= 2.9 for stone in look.sides)
-    assert contrast(*look.sides) >= 1.6
+    palette = PALETTES[name]
+    for ground in (*palette.grounds, *(palette.marked or ())):
+        assert all(contrast(stone, ground) >= 2.9 for stone in palette.sides)
+    assert contrast(*palette.sides) >= 1.6
 
 
 @pytest.mark.parametrize("look", ["felt", "wood"])
@@ -307,13 +308,13 @@ def test_marked_squares_differ_where_a_terminal_has_sixteen_colours(look):
     def nearest(colour: str) -> int | None:
         return Color.parse(colour).downgrade(ColorSystem.STANDARD).number
 
-    grounds, marked = LOOKS[look].grounds, LOOKS[look].marked
+    grounds, marked = PALETTES[look].grounds, PALETTES[look].marked
     assert marked is not None
     assert not {nearest(colour) for colour in grounds} & {nearest(colour) for colour in marked}
 
 
 def test_an_unknown_look_is_no_error():
-    assert look_of(stones(".", look="marble")) == LOOKS["blue"]
+    assert palette_of(stones(".", look="marble")) == PALETTES["blue"]
 
 
 # Those that dice or cards decide are in test_dealt_boards.py.

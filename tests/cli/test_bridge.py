@@ -11,7 +11,8 @@ import pytest
 from rich.console import Console
 
 from beamzero.cli import main
-from beamzero.cli.commands.play import Session, default_agent
+from beamzero.cli.commands.play import default_agent
+from beamzero.cli.terminal.session import TerminalSession
 from beamzero.games import make_game
 from beamzero.games.bridge.text import CARDS
 from beamzero.players import make_player
@@ -36,15 +37,15 @@ def seen_hands(board: str) -> set[str]:
 def test_a_person_sees_the_hand_that_is_to_play_and_dummy(side, own):
     """Who defends plays both hands, and sees each of them only when it has the turn."""
     console = Console(file=io.StringIO(), width=100)
-    session = Session(GAME, make_player("random", GAME), console, lambda prompt: "", side, seed=5)
+    session = TerminalSession(GAME, make_player("random", GAME), console, lambda prompt: "", side, seed=5)
     draw = np.random.default_rng(0)
     turns = 0
-    while not session.over:
-        session.answer()
-        if session.over:
+    while not session.played.over:
+        session.let_agent_move()
+        if session.played.over:
             break
-        state = session.state
-        board = GAME.show(state, session._seat())
+        state = session.played.state
+        board = GAME.show(state, session.seat)
         if 0 < int(state.plies) < 48:
             assert seen_hands(board) in own
             mine = {0: "S", 1: "W", 3: "E"}[int(GAME.seat(state))]
@@ -52,16 +53,16 @@ def test_a_person_sees_the_hand_that_is_to_play_and_dummy(side, own):
         elif int(state.plies) == 0:
             assert seen_hands(board) == {"W"}
         turns += 1
-        session.play(int(draw.choice(GAME.legal_actions(state))))
+        session.played.play(int(draw.choice(GAME.legal_actions(state))))
     assert turns == 26
 
 
 def test_every_new_game_is_another_deal():
-    session = Session(GAME, None, Console(file=io.StringIO()), lambda prompt: "", seed=1)
+    session = TerminalSession(GAME, None, Console(file=io.StringIO()), lambda prompt: "", seed=1)
     deals = set()
     for _ in range(3):
-        deals.add(np.asarray(session.state.holder).tobytes())
-        session.begin()
+        deals.add(np.asarray(session.played.state.holder).tobytes())
+        session.played.begin()
     assert len(deals) == 3
 
 

@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from beamzero.cli.terminal.board import draw_board, side_text
-from beamzero.cli.terminal.palette import LOOKS
+from beamzero.cli.terminal.palette import PALETTES
 from beamzero.games import make_game
 from beamzero.players.analysis import step
 
@@ -67,7 +67,7 @@ def test_points_that_changed_are_marked_and_high_stacks_have_a_number():
     lines = board(BACKGAMMON, after, before=before).plain.splitlines()
     assert lines[15] == "   12  11  10   9 [ 8]  7         6 [ 5]  4   3   2   1"
     assert lines[9] == " |  X   ·   ·   ·   ·   · |    |  7   ·   ·   ·   ·   · |"
-    marked = LOOKS["wood"].marked
+    marked = PALETTES["wood"].marked
     drawn = spans(board(BACKGAMMON, after, before=before, colour=True))
     found = [text for text, style in drawn if style.bgcolor and style.bgcolor.get_truecolor().hex in marked]
     assert found.count("  ● ") == 3 and len(found) == 10, "two columns, five high"

@@ -12,7 +12,8 @@ from rich.console import Console
 from beamzero.arena.openings import draw_openings, usual_plies
 from beamzero.cli import main
 from beamzero.cli.commands import play
-from beamzero.cli.commands.play import Session, default_agent
+from beamzero.cli.commands.play import default_agent
+from beamzero.cli.terminal.session import TerminalSession
 from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
@@ -59,12 +60,16 @@ def test_who_cannot_play_says_why_in_one_line(agent, game, why):
 def test_a_person_types_a_whole_turn_and_hears_what_is_rolled():
     lines = iter(["8/5 6/5 6/5", "8/5 8/5", "8/5 6/5"])
     shown = io.StringIO()
-    session = Session(GAME, None, Console(file=shown, width=100), lambda prompt: next(lines), position=ROLL)
+    session = TerminalSession(GAME, None, Console(file=shown, width=100), lambda prompt: next(lines), position=ROLL)
     for _ in range(2):
-        session.obey(session.ask(""))
-        assert session.moves == [], "nothing is played of a turn that cannot be"
-    session.obey(session.ask(""))
-    assert session.moves[0] == "8/5" and session.moves[1].startswith("6/5:") and session.turns[-1].side == 1
+        session.handle(session.ask(""))
+        assert session.played.moves == [], "nothing is played of a turn that cannot be"
+    session.handle(session.ask(""))
+    assert (
+        session.played.moves[0] == "8/5"
+        and session.played.moves[1].startswith("6/5:")
+        and session.played.turns[-1].side == 1
+    )
     said = shown.getvalue()
     assert "one move too many" in said and "is not a legal move here" in said and "rolls " in said
 
@@ -181,9 +186,9 @@ def test_a_roll_that_cannot_be_is_one_clear_line(moves, why, capsys):
 
 
 def test_dice_of_which_the_moves_say_nothing_are_thrown():
-    session = Session(GAME, None, Console(file=io.StringIO(), width=100), input, seed=3, position=ROLL)
-    session.set_up(["8/5", "6/5"])
-    assert session.turns[-1].side == 1 and session.moves[1].startswith("6/5:")
+    session = TerminalSession(GAME, None, Console(file=io.StringIO(), width=100), input, seed=3, position=ROLL)
+    session.played.set_up(["8/5", "6/5"])
+    assert session.played.turns[-1].side == 1 and session.played.moves[1].startswith("6/5:")
 
 
 def test_a_replay_tells_every_roll(tmp_path, capsys):
@@ -199,14 +204,14 @@ def test_a_replay_tells_every_roll(tmp_path, capsys):
 def test_nobody_sees_the_other_hand_by_swapping_or_by_taking_back_the_end():
     poker = make_game("kuhn_poker")
     shown = io.StringIO()
-    session = Session(poker, make_player("random", poker), Console(file=shown, width=100), input)
-    session.obey("swap")
+    session = TerminalSession(poker, make_player("random", poker), Console(file=shown, width=100), input)
+    session.handle("swap")
     assert session.side == 0 and "finish the game first" in shown.getvalue()
-    while not session.over:
-        session.play(poker.legal_actions(session.state)[0])
-    ended = list(session.turns)
-    session.obey("undo")
-    assert session.turns == ended and "cards that were seen cannot be taken back" in shown.getvalue()
+    while not session.played.over:
+        session.played.play(poker.legal_actions(session.played.state)[0])
+    ended = list(session.played.turns)
+    session.handle("undo")
+    assert session.played.turns == ended and "cards that were seen cannot be taken back" in shown.getvalue()
 
 
 def test_points_of_few_games_have_a_finite_interval_within_the_stake(capsys):

@@ -12,7 +12,7 @@ import pytest
 
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.cli import main
-from beamzero.cli.commands.lists import elo_text
+from beamzero.cli.common import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
 from beamzero.storage.agentfile import load_agent

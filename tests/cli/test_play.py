@@ -19,7 +19,9 @@ from rich.console import Console
 
 from beamzero.cli import main
 from beamzero.cli.commands import play
-from beamzero.cli.commands.play import NOBODY, Session, default_agent
+from beamzero.cli.commands.play import default_agent
+from beamzero.cli.terminal import session as terminal
+from beamzero.cli.terminal.session import TerminalSession
 from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, Game, make_game
 from beamzero.players import Player, make_player
@@ -67,11 +69,11 @@ def typing(text: str):
     return ask
 
 
-def sit_down(text: str = "", game: Game = TIC_TAC_TOE, player: Player | None = None, **more) -> Session:
-    return Session(game, player, Console(file=io.StringIO(), width=100), typing(text), **more)
+def sit_down(text: str = "", game: Game = TIC_TAC_TOE, player: Player | None = None, **more) -> TerminalSession:
+    return TerminalSession(game, player, Console(file=io.StringIO(), width=100), typing(text), **more)
 
 
-def said(session: Session) -> str:
+def said(session: TerminalSession) -> str:
     return on(session.console)
 
 
@@ -80,7 +82,7 @@ def on(console: Console) -> str:
     return console.file.getvalue()
 
 
-def played(text: str, **more) -> Session:
+def played(text: str, **more) -> TerminalSession:
     session = sit_down(text, **more)
     session.run()
     return session
@@ -95,7 +97,7 @@ def same(one, other) -> bool:
 
 def test_a_game_that_the_person_wins():
     session = played("a3 b3 c3", player=FirstMove(TIC_TAC_TOE))
-    assert session.moves == ["a3", "a1", "b3", "b1", "c3"]
+    assert session.played.moves == ["a3", "a1", "b3", "b1", "c3"]
     assert "you are X, your move" in said(session)
     assert "O first_move plays b1" in said(session)
     assert "you win: X has three in a row" in said(session)
@@ -104,7 +106,7 @@ def test_a_game_that_the_person_wins():
         "agent": "first_move",
         "side": "first",
         "position": None,
-        "moves": session.moves,
+        "moves": session.played.moves,
         "result": "win",
         "reason": "X has three in a row",
     }
@@ -112,7 +114,7 @@ def test_a_game_that_the_person_wins():
 
 def test_a_game_that_the_second_side_loses():
     session = played("c3 a3", player=FirstMove(TIC_TAC_TOE), side=1)
-    assert session.moves == ["a1", "c3", "b1", "a3", "c1"]
+    assert session.played.moves == ["a1", "c3", "b1", "a3", "c1"]
     assert "you are O, your move" in said(session)
     assert "you lose: X has three in a row" in said(session)
     assert session.result() == "loss"
@@ -134,7 +136,7 @@ def test_the_board_marks_the_last_move_alone():
 
 def test_a_terminal_gets_colours_and_no_brackets():
     console = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", width=100)
-    Session(TIC_TAC_TOE, None, console, typing("b2")).run()
+    TerminalSession(TIC_TAC_TOE, None, console, typing("b2")).run()
     text = on(console)
     assert "\x1b[" in text and "[X]" not in text
 
@@ -152,11 +154,11 @@ def test_the_same_seed_gives_the_same_game_and_other_draws_at_each_move():
 
 def test_moves_that_are_set_up_are_played_first():
     session = sit_down(player=FirstMove(TIC_TAC_TOE))
-    session.set_up(["b2", "c3", "A1"])
+    session.played.set_up(["b2", "c3", "A1"])
     session.run()
-    assert session.moves == ["b2", "c3", "a1", "b1"]
+    assert session.played.moves == ["b2", "c3", "a1", "b1"]
     with pytest.raises(BadInput, match=r"^move 2: 'a1' is not a legal move here \(legal: b1 "):
-        sit_down().set_up(["a1", "a1"])
+        sit_down().played.set_up(["a1", "a1"])
 
 
 # --- what can be typed -----------------------------------------------------------------------------------------------
@@ -164,7 +166,7 @@ def test_moves_that_are_set_up_are_played_first():
 
 def test_a_wrong_move_gets_one_line_and_changes_nothing():
     session = played("b2 b2 z9 a1")
-    assert session.moves == ["b2", "a1"]
+    assert session.played.moves == ["b2", "a1"]
     lines = [line for line in said(session).splitlines() if "not a legal move" in line]
     assert lines == [
         f"{text!r} is not a legal move here (legal: a1 b1 c1 a2 c2 a3 b3 c3); help lists the commands"
@@ -176,12 +178,11 @@ def test_a_wrong_move_gets_one_line_and_changes_nothing():
 def test_help_lists_the_moves_and_every_command(word):
     session = played(f"b2 {word}")
     assert "a move: a1 b1 c1 a2 c2 a3 b3 c3" in said(session)
-    assert all(f"\n{command} " in said(session) for command in play.COMMANDS)
+    assert all(f"\n{command} " in said(session) for command in terminal.COMMANDS)
 
 
-def test_every_command_is_written():
-    assert all(callable(getattr(Session, f"_do_{command}")) for command in play.COMMANDS)
-    assert set(play.SHORT.values()) | set(play.AFTER_THE_END.values()) <= play.COMMANDS.keys()
+def test_every_short_word_means_a_command():
+    assert set(terminal.SHORT.values()) | set(terminal.AFTER_THE_END.values()) <= terminal.COMMANDS.keys()
 
 
 def test_values_are_sorted_with_bars_and_the_best_marked():
@@ -195,7 +196,7 @@ def test_values_are_sorted_with_bars_and_the_best_marked():
 
 def test_values_say_what_is_proven():
     session = sit_down("values hint", player=make_player("lookahead:1", TIC_TAC_TOE))
-    session.set_up(["a1", "a3", "b1", "b3"])
+    session.played.set_up(["a1", "a3", "b1", "b3"])
     session.run()
     (row,) = [line for line in said(session).splitlines() if line.startswith(" c1")]
     assert row == " c1    +1.00              │████████████  ◂ best  proven win"
@@ -204,8 +205,8 @@ def test_values_say_what_is_proven():
 
 def test_analyse_says_what_the_command_of_that_name_says():
     session = sit_down("", player=make_player("lookahead:2", TIC_TAC_TOE))
-    session.set_up(["a1", "b1", "a2"])
-    session._do_analyse()
+    session.played.set_up(["a1", "b1", "a2"])
+    session.show_analysis()
     text = said(session)
     assert "O to move, value +0.00 for that side, wins 50%" in text
     assert " a3 " in text.partition("move  value")[2] and "best line  a3" in text and "positions searched" in text
@@ -213,8 +214,8 @@ def test_analyse_says_what_the_command_of_that_name_says():
 
 def test_review_marks_the_moves_that_lost_the_game():
     session = sit_down("", player=make_player("lookahead:2", TIC_TAC_TOE))
-    session.set_up(["a1", "b1", "a2", "c3", "a3"])
-    session._do_review()
+    session.played.set_up(["a1", "b1", "a2", "c3", "a3"])
+    session.show_review()
     lines = said(session).splitlines()
     (blunder,) = [line for line in lines if "??" in line]
     assert "O  c3??" in blunder and blunder.endswith("a3 was better")
@@ -228,7 +229,7 @@ def test_analyse_and_review_say_when_there_is_nothing_to_ask():
 
 def test_values_and_hint_leave_the_game_as_it_is():
     session = played("b2 values hint", player=FirstMove(TIC_TAC_TOE))
-    assert session.moves == ["b2", "a1"]
+    assert session.played.moves == ["b2", "a1"]
     assert said(session).count("you are X, your move") == 2, "and the board is not drawn again"
 
 
@@ -240,11 +241,11 @@ def test_where_there_is_nobody_to_ask_it_says_so():
 
 def test_new_and_swap():
     session = played("b2 new", player=FirstMove(TIC_TAC_TOE))
-    assert session.moves == []
+    assert session.played.moves == []
     session = played("b2 swap", player=FirstMove(TIC_TAC_TOE))
-    assert (session.side, session.moves) == (1, ["b2", "a1", "b1"]), "the agent goes on for the other side"
+    assert (session.side, session.played.moves) == (1, ["b2", "a1", "b1"]), "the agent goes on for the other side"
     session = played("a3 b3 c3 swap", player=FirstMove(TIC_TAC_TOE))
-    assert (session.side, session.moves) == (1, ["a1"]), "after the end it is a new game"
+    assert (session.side, session.played.moves) == (1, ["a1"]), "after the end it is a new game"
 
 
 @pytest.mark.parametrize(("word", "moves"), [("new", 0), ("yes", 0), ("no", 5), ("quit", 5), ("b2", 5), ("undo", 4)])
@@ -260,10 +261,10 @@ def test_after_the_end_another_game_is_offered(word, moves):
     session.ask = ask
     session.run()
     assert prompts[3].startswith("another game?")
-    assert len(session.moves) == moves
+    assert len(session.played.moves) == moves
 
 
-@pytest.mark.parametrize("end", [EOFError, KeyboardInterrupt, play.Quit])
+@pytest.mark.parametrize("end", [EOFError, KeyboardInterrupt, terminal.Quit])
 def test_one_can_always_leave(end):
     session = sit_down()
 
@@ -283,19 +284,19 @@ def test_one_can_always_leave(end):
 def test_undo_restores_every_position_of_the_person_one_by_one(seed, side):
     random = np.random.default_rng(seed)
     session = sit_down(player=FirstMove(TIC_TAC_TOE), side=side)
-    session.answer()
+    session.let_agent_move()
     before = []
-    while not session.over:
-        before.append((session.state, session.moves))
-        session.play(int(random.choice(TIC_TAC_TOE.legal_actions(session.state))))
-        session.answer()
+    while not session.played.over:
+        before.append((session.played.state, session.played.moves))
+        session.played.play(int(random.choice(TIC_TAC_TOE.legal_actions(session.played.state))))
+        session.let_agent_move()
     assert len(before) > 1
     for state, moves in reversed(before):
-        assert session.undo()
-        assert same(session.state, state) and session.moves == moves and not session.over
-        assert session.turns[-1].side == side
-    assert not session.undo()
-    assert session.moves == before[0][1]
+        assert session.played.undo(session._is_person)
+        assert same(session.played.state, state) and session.played.moves == moves and not session.played.over
+        assert session.played.turns[-1].side == side
+    assert not session.played.undo(session._is_person)
+    assert session.played.moves == before[0][1]
 
 
 def test_undo_of_nothing_is_said():
@@ -304,7 +305,7 @@ def test_undo_of_nothing_is_said():
 
 
 def test_undo_between_two_people_takes_one_move_back():
-    assert played("a1 b1 undo").moves == ["a1"]
+    assert played("a1 b1 undo").played.moves == ["a1"]
 
 
 # --- a game of one's own, with dice, that draws no grid --------------------------------------------------------------
@@ -363,13 +364,15 @@ class DiceHeap(Game):
 
 def test_a_game_that_draws_no_grid_shows_its_own_text_and_its_dice_are_thrown():
     session = played("1 1 1 1", game=DiceHeap(), player=FirstMove(DiceHeap()), seed=3)
-    assert all(turn.side in (0, 1) and int(turn.state.die) > 0 for turn in session.turns[:-1])
-    assert session.turns[-1].side == NOBODY
+    assert all(turn.side in (0, 1) and int(turn.state.die) > 0 for turn in session.played.turns[:-1])
+    assert session.played.turns[-1].side is None
     assert "heap 7, die " in said(session) and "you are first, your move" in said(session)
     assert "you lose: second player wins" not in said(session) and "you win: first player wins" in said(session)
-    assert {int(turn.state.die) for turn in session.turns[:-1]} == {1, 2}, "the die does not always fall alike"
+    assert {int(turn.state.die) for turn in session.played.turns[:-1]} == {1, 2}, "the die does not always fall alike"
     again = played("1 1 1 1", game=DiceHeap(), player=FirstMove(DiceHeap()), seed=3)
-    assert [int(turn.state.die) for turn in again.turns] == [int(turn.state.die) for turn in session.turns]
+    assert [int(turn.state.die) for turn in again.played.turns] == [
+        int(turn.state.die) for turn in session.played.turns
+    ]
 
 
 # --- a game in which a side may move again, with a notation for positions --------------------------------------------
@@ -430,7 +433,7 @@ class Again(Game):
 
 def test_a_side_that_moves_again_is_told_so():
     session = played("two two one", game=Again())
-    assert [turn.side for turn in session.turns] == [0, 0, 0, 1]
+    assert [turn.side for turn in session.played.turns] == [0, 0, 0, 1]
     assert said(session).count("South to move again") == 2 and said(session).count("North to move\n") == 1
     session = played("two one", game=Again(), player=FirstMove(Again()))
     assert "you are South, your move again" in said(session)
@@ -445,7 +448,7 @@ def test_an_agent_that_moves_again_does_so_before_it_asks():
             return result._replace(action=jnp.array([1 if heap in (11, 9) else 0]))
 
     session = played("one", game=Again(), player=Second(Again()))
-    assert session.moves == ["one", "two", "two", "one"]
+    assert session.played.moves == ["one", "two", "two", "one"]
     assert said(session).count("North first_move plays two") == 2
     last = said(session).split("plays one")[1]
     assert "[ 6]" in last, "the mark shows what the whole turn changed"
@@ -453,31 +456,31 @@ def test_an_agent_that_moves_again_does_so_before_it_asks():
 
 def test_the_board_marks_all_that_a_side_did_in_one_turn():
     session = played("two two", game=Again())
-    assert int(session._before().heap) == 12
-    session.play(0)
-    assert int(session._before().heap) == 12, "the turn of the side that moved last"
-    session.play(0)
-    assert int(session._before().heap) == 7
+    assert int(session.played.before_last.heap) == 12
+    session.played.play(0)
+    assert int(session.played.before_last.heap) == 12, "the turn of the side that moved last"
+    session.played.play(0)
+    assert int(session.played.before_last.heap) == 7
 
 
 def test_undo_goes_back_to_the_last_decision_of_the_person():
     session = sit_down(game=Again(), player=FirstMove(Again()))
-    session.set_up(["two", "two", "one", "one"])
+    session.played.set_up(["two", "two", "one", "one"])
     heaps = []
-    while session.undo():
-        assert session.turns[-1].side == 0
-        heaps.append(int(session.state.heap))
+    while session.played.undo(session._is_person):
+        assert session.played.turns[-1].side == 0
+        heaps.append(int(session.played.state.heap))
     assert heaps == [8, 10, 12]
 
 
 def test_a_game_begins_at_a_position_and_begins_there_again():
     session = sit_down("two new", game=Again(), position="4 n")
     session.run()
-    assert int(session.state.heap) == 4 and session.turns[0].side == 1
+    assert int(session.played.state.heap) == 4 and session.played.turns[0].side == 1
     assert session.report()["position"] == "4 n"
     session = sit_down("two two", game=Again(), position="4 n")
     session.run()
-    assert session.over and "the game is over: second player wins" in said(session)
+    assert session.played.over and "the game is over: second player wins" in said(session)
 
 
 def test_a_position_in_which_the_game_is_over_says_how_it_ended():

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from beamzero.cli import main
-from beamzero.cli.commands.prometheus import PrometheusReport, metrics_at, split_address
+from beamzero.cli.prometheus import PrometheusReport, metrics_at, split_address
 from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.storage.metrics import read_metrics
 from beamzero.training.executor import LOCAL_EXECUTOR

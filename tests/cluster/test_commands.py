@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.commands.cluster import _room
+from beamzero.cli.cluster import _room
 from beamzero.core.errors import BadInput
 from beamzero.experiments.studies import STUDIES
 from tests.experiments.test_reproduce import SMALL, small_study

@@ -21,7 +21,7 @@ FREE = plan.Measured((PHASE,), learner_seconds=0.0, learner_grows=False, call_se
 
 @pytest.mark.parametrize(("workers", "pieces", "seconds"), [(1, 5, 5), (2, 4, 2), (2, 5, 3), (8, 3, 1)])
 def test_work_that_costs_nothing_to_hand_out_is_shared_evenly(workers, pieces, seconds):
-    assert plan.crew_seconds(FREE, PHASE, workers, pieces) == pytest.approx(seconds)
+    assert plan.round_seconds(FREE, PHASE, workers, pieces) == pytest.approx(seconds)
 
 
 def test_calls_come_one_after_another_and_bound_the_scaling():
@@ -36,7 +36,7 @@ def test_calls_come_one_after_another_and_bound_the_scaling():
 
 def test_bytes_of_results_and_of_weights_take_their_time():
     heavy = dataclasses.replace(PHASE, taken=5e8, weights=2e8)
-    assert plan.crew_seconds(FREE, heavy, 1, 1) == pytest.approx(0.2 + 1.0 + 0.5)
+    assert plan.round_seconds(FREE, heavy, 1, 1) == pytest.approx(0.2 + 1.0 + 0.5)
     machines = plan.plan(dataclasses.replace(FREE, phases=(heavy,)), 1000, price=0.01)
     assert machines["machines"] == 32 and machines["bytes_weights_to_machines"] == 32 * 2e8
     assert machines["bytes_results"] == 4 * 1000 * 5e8

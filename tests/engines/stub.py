@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jax import Array
 
-from beamzero.engines.wire import Engine, Send
+from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.games import Game, State
 from beamzero.players import Player
 from beamzero.search.drive import Snapshot, Timer, Watch, no_watch
@@ -81,7 +81,7 @@ class Broken(Patient):
 class Talk:
     """What an engine answers, as `lines`."""
 
-    def __init__(self, make: Callable[[Player, str, Send], Engine], player: Player, warm: bool = True) -> None:
+    def __init__(self, make: Callable[[Player, str, Send], ProtocolEngine], player: Player, warm: bool = True) -> None:
         self.lines: list[str] = []
         self.engine = make(player, "stub", self.lines.append)
         if warm:

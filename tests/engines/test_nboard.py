@@ -68,7 +68,7 @@ def test_a_pass_is_played_and_written():
     assert record.side == 0
     assert (ggf.write_move("pass"), ggf.write_move("d3")) == ("PA", "D3")
     with pytest.raises(BadInput, match="'pass' is not a legal move here"):
-        ggf.play(record, "PA/0.0/1")
+        ggf.play_move(record, "PA/0.0/1")
 
 
 @pytest.mark.parametrize(

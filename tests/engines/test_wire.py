@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from beamzero.engines.wire import _MOST_ASKED, Engine
+from beamzero.engines.wire import _MOST_ASKED, ProtocolEngine
 
 
-class Plain(Engine):
+class Plain(ProtocolEngine):
     def handle(self, line: str) -> bool:
         return True
 

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from beamzero.arena.battle import battle
-from beamzero.cli.commands.play import Session
+from beamzero.cli.terminal.session import TerminalSession
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.games.poker import Poker
@@ -81,14 +81,14 @@ def test_a_dealt_game_goes_to_jsonl_alone_and_one_without_notation_nowhere(tmp_p
 
 def test_a_game_at_the_keyboard_is_saved_with_its_dice(tmp_path):
     path = tmp_path / "games.jsonl"
-    session = Session(BACKGAMMON, None, Console(file=io.StringIO(), width=100), input, seed=5, save=path)
+    session = TerminalSession(BACKGAMMON, None, Console(file=io.StringIO(), width=100), input, seed=5, save=path)
     for _ in range(7):
-        session.play(BACKGAMMON.legal_actions(session.state)[0])
-    session.keep()
+        session.played.play(BACKGAMMON.legal_actions(session.played.state)[0])
+    session.save()
     (record,) = read_records(path)
     assert record.start.startswith("XGID=") and sum(":" in move for move in record.moves) >= 2
     last = follow(record).states[-1]
-    assert all(np.array_equal(one, other) for one, other in zip(last, session.state, strict=True))
+    assert all(np.array_equal(one, other) for one, other in zip(last, session.played.state, strict=True))
     assert json.loads(json.dumps(session.report()))["moves"] == list(record.moves)
 
 

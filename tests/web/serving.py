@@ -60,28 +60,28 @@ class Seat:
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self.socket = socket
-        self.table: dict[str, Any] = {}
+        self.session: dict[str, Any] = {}
 
     def say(self, **message: Any) -> None:
         self.socket.send_text(json.dumps(message))
 
     def hear(self, kind: str, until: Callable[[dict[str, Any]], bool] = lambda message: True) -> dict[str, Any]:
-        """The next message of a kind for which `until` holds; tables on the way are remembered."""
+        """The next message of a kind for which `until` holds; the last one of type `table` is kept."""
         ends = time.monotonic() + 120
         while time.monotonic() < ends:
             message = self.socket.receive_json()
             if message["type"] == "table":
-                self.table = message
+                self.session = message
             if message["type"] == kind and until(message):
                 return message
         raise AssertionError(f"no {kind} came")
 
     def my_turn(self) -> dict[str, Any]:
-        """The table once a person is to move, or the game is over."""
+        """Return the session's message once a person is to move, or the game is over."""
         return self.hear("table", lambda t: t["over"] or (t["seats"][t["turn"]] == "human" and not t["thinking"]))
 
     def my_turn_after(self, made: int) -> dict[str, Any]:
-        """The table of `my_turn`, once more than `made` moves were made."""
+        """Return the message of `my_turn` once more than `made` moves were made."""
         return self.hear(
             "table",
             lambda t: (
@@ -90,7 +90,7 @@ class Seat:
         )
 
     def move(self, move: str) -> None:
-        self.say(type="move", ply=len(self.table["moves"]), move=move)
+        self.say(type="move", ply=len(self.session["moves"]), move=move)
 
 
 @contextlib.contextmanager

@@ -31,12 +31,12 @@ def browser(browsers):
 
 def play_out(page):
     """Play the first legal move each time, to the end."""
-    table = page.my_turn()
-    while not table["over"]:
-        made = len(table["moves"])
-        page.move(table["now"]["legal"][0]["move"])
-        table = page.my_turn_after(made)
-    return table
+    session = page.my_turn()
+    while not session["over"]:
+        made = len(session["moves"])
+        page.move(session["now"]["legal"][0]["move"])
+        session = page.my_turn_after(made)
+    return session
 
 
 # --- games -----------------------------------------------------------------------------------------------------------
@@ -72,12 +72,12 @@ def test_undo_swap_and_resign(browser):
         page.say(type="undo")
         assert page.hear("table", lambda t: not t["thinking"])["moves"] == []
         page.say(type="swap")
-        table = page.hear("table", lambda t: len(t["moves"]) == 1)
-        assert table["seats"] == ["random", "human"] and table["names"] == ["Random", "Human"]
+        session = page.hear("table", lambda t: len(t["moves"]) == 1)
+        assert session["seats"] == ["random", "human"] and session["names"] == ["Random", "Human"]
         page.say(type="resign")
-        table = page.hear("table", lambda t: t["over"])
-        assert table["result"] == {"score": 1.0, "text": "1-0", "reason": "Second resigned"}
-        assert table["now"]["legal"] == [] and table["turn"] is None
+        session = page.hear("table", lambda t: t["over"])
+        assert session["result"] == {"score": 1.0, "text": "1-0", "reason": "Second resigned"}
+        assert session["now"]["legal"] == [] and session["turn"] is None
 
 
 @pytest.mark.slow
@@ -90,11 +90,11 @@ def test_an_answer_to_a_position_that_was_taken_back_is_not_played(browser):
         page.say(type="undo")
         page.hear("table", lambda t: not t["moves"])
         page.move("d")
-        table = page.hear("table", lambda t: len(t["moves"]) == 2)
-        assert table["moves"][0] == "d"
+        session = page.hear("table", lambda t: len(t["moves"]) == 2)
+        assert session["moves"][0] == "d"
         page.say(type="look", request=1, ply=1)
         legal = page.hear("position")["now"]["legal"]
-        assert table["moves"][1] in [move["move"] for move in legal]
+        assert session["moves"][1] in [move["move"] for move in legal]
 
 
 def test_what_cannot_be_done_changes_nothing_and_tells_only_who_asked(browser):
@@ -129,9 +129,9 @@ def test_agents_play_each_other_pause_and_go_on(browser):
     with seat(browser, begin(browser, "connect_four", ("random", "lookahead:1"))) as page:
         page.hear("table", lambda t: len(t["moves"]) >= 3)
         page.say(type="pause")
-        table = page.hear("table", lambda t: t["paused"] and not t["thinking"])
+        session = page.hear("table", lambda t: t["paused"] and not t["thinking"])
         page.say(type="go")
-        assert page.hear("table", lambda t: t["over"])["moves"][: len(table["moves"])] == table["moves"]
+        assert page.hear("table", lambda t: t["over"])["moves"][: len(session["moves"])] == session["moves"]
 
 
 def test_a_clock_is_lost_without_a_move(browser):
@@ -140,8 +140,8 @@ def test_a_clock_is_lost_without_a_move(browser):
         for move in ("a1", "b1"):
             page.move(move)
             page.hear("table")
-        table = page.hear("table", lambda t: t["over"])
-        assert table["result"]["reason"] == "First ran out of time" and table["clock"]["left"][0] == 0.0
+        session = page.hear("table", lambda t: t["over"])
+        assert session["result"]["reason"] == "First ran out of time" and session["clock"]["left"][0] == 0.0
 
 
 def test_a_game_goes_on_after_the_server_was_started_again(tmp_path):
@@ -157,7 +157,7 @@ def test_a_game_goes_on_after_the_server_was_started_again(tmp_path):
         again.cookies = one.cookies
         with seat(again, id) as page:
             assert page.my_turn()["moves"] == before
-            page.move(page.table["now"]["legal"][0]["move"])
+            page.move(page.session["now"]["legal"][0]["move"])
             assert len(page.hear("table", lambda t: len(t["moves"]) > 3)["moves"]) == 4
 
 
@@ -167,7 +167,7 @@ def test_an_agent_whose_turn_it_was_when_the_server_died_moves_then(tmp_path):
         id = begin(one, seats=("human", "human"), moves=["b2"])
     store = SessionStore(tmp_path / "games.sqlite")
     row = store.get(id)
-    store.put(id, {**row.told, "seats": ["human", "random"]}, row.summary)
+    store.put(id, {**row.data, "seats": ["human", "random"]}, row.summary)
     store.close()
     with server(tmp_path, ["tic_tac_toe"]) as browsers:
         again = browsers()
@@ -291,7 +291,7 @@ def test_the_cookies_of_other_servers_on_the_same_host_do_no_harm(browsers, othe
     token = mine.cookies["beamzero_client"]
     mine.cookies.clear()
     answer = mine.get("/api/tables", headers={"cookie": f"{other}; beamzero_client={token}".encode()})
-    assert [table["id"] for table in answer.json()["tables"]] == [id] and "set-cookie" not in answer.headers
+    assert [session["id"] for session in answer.json()["tables"]] == [id] and "set-cookie" not in answer.headers
 
 
 def test_ids_and_cookies_are_long_and_never_the_same(browsers):
@@ -342,7 +342,7 @@ def test_reading_never_changes_anything(browser):
     id = begin(browser)
     for address in (f"/api/tables/{id}", f"/api/tables/{id}/socket", f"/api/tables/{id}/record"):
         browser.get(address)
-    assert [table["id"] for table in browser.get("/api/tables").json()["tables"]] == [id]
+    assert [session["id"] for session in browser.get("/api/tables").json()["tables"]] == [id]
 
 
 # --- how much --------------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_one_browser_cannot_take_everything(tmp_path):
     with server(tmp_path, ["tic_tac_toe"], limits) as browsers:
         one = browsers()
         ids = [begin(one, seats=("human", "human")) for _ in range(5)]
-        assert [table["id"] for table in one.get("/api/tables").json()["tables"]] == ids[:1:-1]
+        assert [session["id"] for session in one.get("/api/tables").json()["tables"]] == ids[:1:-1]
         with seat(one, ids[4]) as page, seat(one, ids[4]):
             with pytest.raises(WebSocketDisconnect) as closed, seat(one, ids[4]) as third:
                 third.hear("table")
@@ -373,8 +373,8 @@ def test_an_agent_that_cannot_think_in_time_says_so_and_the_game_lives_on(tmp_pa
     with server(tmp_path, ["tic_tac_toe"], limits) as browsers:
         one = browsers()
         with seat(one, begin(one, seats=("lookahead:1", "human"))) as page:
-            table = page.hear("table", lambda t: t["trouble"])
-            assert table["trouble"].startswith("Lookahead 1 cannot play: lookahead:1 takes")
+            session = page.hear("table", lambda t: t["trouble"])
+            assert session["trouble"].startswith("Lookahead 1 cannot play: lookahead:1 takes")
             page.say(type="swap")
             assert page.hear("table", lambda t: not t["trouble"])["seats"] == ["human", "lookahead:1"]
             page.move("b2")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from beamzero.games import OPEN, make_game
+from beamzero.web.describe import describe_position
 from beamzero.web.session import GameSession
 from tests.web.serving import begin, seat, server
 from tests.web.test_session import refused
@@ -32,7 +33,7 @@ def play_on(one, plies, by):
 def dealt_otherwise(one, seed):
     """A session with the same moves, where all that the person cannot see was dealt anew."""
     game = one.game
-    whose = one.eye(one.ply)
+    whose = one.viewpoint(one.ply)
     state = jax.tree.map(jnp.asarray, one.state)
     other = jax.device_get(game.determinize(state, whose, jax.random.key(seed)))
     dealt = "holder" if game is BRIDGE else "cards"
@@ -53,46 +54,46 @@ def test_what_is_told_is_the_same_however_the_unseen_cards_lie(game, side):
             continue
         other, first = dealt_otherwise(one, number)
         differed += game.write_position(first) != one.followed.record.start
-        assert one.secret and one.position(one.ply) == other.position(one.ply)
-        assert one.eye(one.ply) != OPEN
+        assert one.secret and describe_position(one, one.ply) == describe_position(other, one.ply)
+        assert one.viewpoint(one.ply) != OPEN
         if side == 0:  # a defender plays two hands, and sees another one in the position before
-            told = [json.dumps([each.position(ply) for ply in range(one.ply + 1)]) for each in (one, other)]
+            told = [json.dumps([describe_position(each, ply) for ply in range(one.ply + 1)]) for each in (one, other)]
             assert told[0] == told[1]
     assert differed > 1, "nothing was hidden"
 
 
 def test_moves_are_told_only_where_the_person_is_to_choose():
     one = session(BRIDGE, ("human", "random"))
-    assert one.position(0)["legal"] == [], "the lead is the defenders'"
+    assert describe_position(one, 0)["legal"] == [], "the lead is the defenders'"
     one.play(one.game.legal_actions(one.state)[0], 0.0)
-    now = one.position(1)
+    now = describe_position(one, 1)
     dummy = now["view"]["hands"]["N"]
     assert {move["move"] for move in now["legal"]} <= set(dummy) and len(dummy) == 13
     assert [len(now["view"]["hands"]["S"]), now["view"]["hands"]["W"], now["view"]["hands"]["E"]] == [13, 12, 13]
-    assert one.position(0)["legal"] == [] and one.position(0)["view"]["hands"]["N"] == 13
+    assert describe_position(one, 0)["legal"] == [] and describe_position(one, 0)["view"]["hands"]["N"] == 13
 
 
 def test_what_would_show_hidden_cards_is_refused_until_the_game_is_over():
     one = session(BRIDGE, ("human", "random"))
     one.play(one.game.legal_actions(one.state)[0], 0.0)
-    move = one.position(1)["legal"][0]["move"]
+    move = describe_position(one, 1)["legal"][0]["move"]
     only_then = "only once the game is over"
-    assert only_then in refused(one.position, 1, [move])
+    assert only_then in refused(describe_position, one, 1, [move])
     assert only_then in refused(one.record, ["a", "b"])
     assert refused(one.undo, 0.0) == "cards that were seen cannot be taken back"
     assert "begin a new game" in refused(one.swap, 0.0)
     assert one.formats == [] and not one.may_choose(one.followed.states[0])
     one.resign()
     assert not one.secret and one.formats == ["jsonl"]
-    assert all(isinstance(hand, list) for hand in one.position(1)["view"]["hands"].values())
-    assert one.position(1, [move])["variation"] == [move]
+    assert all(isinstance(hand, list) for hand in describe_position(one, 1)["view"]["hands"].values())
+    assert describe_position(one, 1, [move])["variation"] == [move]
     assert one.record(["a", "b"]).start == one.followed.record.start
     assert refused(one.undo, 0.0) == "cards that were seen cannot be taken back", "not even now that all are seen"
 
 
 def test_dummy_lies_open_where_it_leads():
     deal = "N:KT8.T942.AK83.97 AQJ6.K8.65.A5432 7.765.QT74.QJT86 95432.AQJ3.J92.K 3NT S lead=N"
-    now = session(BRIDGE, ("human", "random"), start=deal).position(0)
+    now = describe_position(session(BRIDGE, ("human", "random"), start=deal), 0)
     assert {move["move"] for move in now["legal"]} == set(now["view"]["hands"]["N"]) and len(now["legal"]) == 13
     state = BRIDGE.read_position(deal)
     others = jax.device_get(BRIDGE.determinize(state, jnp.int32(0), jax.random.key(0)))
@@ -103,8 +104,8 @@ def test_two_people_do_not_share_a_screen_and_who_watches_sees_everything():
     assert "each would see what is hidden" in refused(session, BRIDGE, ("human", "human"))
     watched = session(BRIDGE, ("random", "random"))
     assert not watched.secret
-    assert all(len(hand) == 13 for hand in watched.position(0)["view"]["hands"].values())
-    assert watched.position(0)["view"]["seat"] is None
+    assert all(len(hand) == 13 for hand in describe_position(watched, 0)["view"]["hands"].values())
+    assert describe_position(watched, 0)["view"]["seat"] is None
 
 
 def test_the_server_tells_no_hidden_card_and_keeps_the_deal(tmp_path):

@@ -130,5 +130,5 @@ def test_a_checkpoint_that_is_not_there_and_a_run_of_another_game_are_refused(of
         Offers(["kalah"], runs=offers.runs).agent("kalah", "run:deep.er")
     assert offers.agent("tic_tac_toe", "run:deep.er").text.startswith("alphazero:")
     (offers.runs / "deep" / "er" / "checkpoints" / "00000003-1").mkdir(parents=True)
-    assert offers.settled("tic_tac_toe", "run:deep.er") == "run:deep.er@3", "a seat is one checkpoint for good"
-    assert offers.settled("tic_tac_toe", "human") == "human"
+    assert offers.fix_checkpoint("tic_tac_toe", "run:deep.er") == "run:deep.er@3", "a seat is one checkpoint for good"
+    assert offers.fix_checkpoint("tic_tac_toe", "human") == "human"

@@ -51,7 +51,7 @@ def test_a_game_that_ends_in_another_thread_while_its_clock_is_read_is_no_fault(
         asked = 0
 
         @property
-        def turn(self) -> int | None:
+        def to_move(self) -> int | None:
             self.asked += 1
             return 1 if self.asked == 1 else None
 

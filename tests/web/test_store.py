@@ -39,7 +39,7 @@ def test_what_was_put_is_there_for_whoever_opens_the_file_next(tmp_path, open_st
     # as if the server was killed: nothing is closed
     second = open_store(tmp_path / "games.sqlite")
     row = second.get("t1")
-    assert (row.client, row.game, row.told, row.summary) == ("me", "kalah", {"moves": [1, 5]}, {"moves": 2})
+    assert (row.client, row.game, row.data, row.summary) == ("me", "kalah", {"moves": [1, 5]}, {"moves": 2})
     assert second.get("t9") is None
     assert second.of_client("me", 10)[0].id == "t1", "the last changed comes first"
 
@@ -114,7 +114,7 @@ def test_a_game_that_was_changed_on_the_disk_is_refused_and_the_others_are_not(t
     assert [row.id for row in store.of_client("me", 10)] == ["t3", "t0"]
     assert store.client_of("t2") == "me" and store.client_of("t9") is None, "so it can be deleted"
     store.put("t1", {"moves": [1]}, {})
-    assert store.get("t1").told == {"moves": [1]}, "what is put anew is whole again"
+    assert store.get("t1").data == {"moves": [1]}, "what is put anew is whole again"
 
 
 def test_a_file_without_digests_gets_them(tmp_path, open_store):
@@ -128,7 +128,7 @@ def test_a_file_without_digests_gets_them(tmp_path, open_store):
     store = open_store(path)
     store.add("new", "me", "kalah", {}, {})
     store.put("t0", {"moves": [4]}, {})
-    assert store.get("new").told == {} and store.get("t0").told == {"moves": [4]}
+    assert store.get("new").data == {} and store.get("t0").data == {"moves": [4]}
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):

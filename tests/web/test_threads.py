@@ -50,7 +50,7 @@ def test_the_rules_are_never_called_on_the_event_loop(tmp_path, on_the_loop):
             page.my_turn_after(1)
             page.move("b2")
             page.hear("error")
-            page.say(type="look", request=1, ply=1, variation=["c3"] if page.table["moves"][1] != "c3" else ["a3"])
+            page.say(type="look", request=1, ply=1, variation=["c3"] if page.session["moves"][1] != "c3" else ["a3"])
             page.hear("position")
             page.say(type="analyse", request=2, ply=1, agent="lookahead:1")
             page.hear("analysis")

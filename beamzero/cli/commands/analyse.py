@@ -1,12 +1,13 @@
-"""What an agent thinks of a position."""
+"""`beamzero analyse`: an agent's values of the moves in a position, and the line that it expects."""
 
 from __future__ import annotations
 
 import jax
+import typer
 from rich.text import Text
 
 from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
-from beamzero.cli.position import Position, play_moves
+from beamzero.cli.position import StartPosition, play_moves
 from beamzero.cli.terminal.board import draw_board, in_colour, side_text
 from beamzero.cli.terminal.values import draw_analysis
 from beamzero.core.errors import BadInput
@@ -15,10 +16,14 @@ from beamzero.players import make_player
 from beamzero.players.analysis import Analysis, Step, analyse
 
 
+def register(app: typer.Typer) -> None:
+    app.command("analyse")(analyse_command)
+
+
 def analyse_command(
     game: GameName,
     agent: AgentName,
-    position: Position = None,
+    position: StartPosition = None,
     moves: Moves = "",
     seed: Seed = 0,
     json: AsJson = False,
@@ -45,7 +50,7 @@ def analyse_command(
 
 
 def _notation(game: Game, state: State) -> str | None:
-    """The position in the notation of the game; None where it has none."""
+    """Write the position in the notation of the game; None where it has none."""
     try:
         return game.write_position(state)
     except BadInput:

@@ -1,4 +1,4 @@
-"""Throughput, as ratios within one run: of our games against peers, and of the search against its bare nets."""
+"""`beamzero bench`: throughput beside that of peers, measured in the same run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bench_command(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Measure throughput on this machine; figures to compare are taken in the same run."""
+    """Measure throughput on this machine, with --peers beside that of other libraries in the same run."""
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown("benchmark", name, BENCHMARKS)
@@ -49,7 +49,7 @@ def bench_command(
     for name in names or (["games"] if games else BENCHMARKS):
         for row in BENCHMARKS[name](rivals, games):
             rows.append(row)
-            err.print(_line(row), style="dim", markup=False, soft_wrap=True)
+            err.print(_line(row), style="dim", soft_wrap=True)
     device = f"{jax.devices()[0].device_kind}, {jax.default_backend()}"
     if json:
         return print_json({"device": device, "rows": [row.as_json() for row in rows]})
@@ -61,7 +61,7 @@ def bench_command(
 
 
 def find_peers() -> list[str]:
-    """The peers that are installed; those that are not are named on stderr, and one of them must be there."""
+    """List the peers that are installed, and name the others on stderr; BadInput where none is installed."""
     missing = [peer for peer in PEERS if importlib.util.find_spec(peer) is None]
     if len(missing) == len(PEERS):
         raise BadInput(
@@ -90,7 +90,7 @@ def _rates(rows: Sequence[Row]) -> Table:
 
 
 def _sizes(rows: Sequence[Row]) -> Table:
-    """What a state takes, and how long it takes to compile a step: once for each that was measured."""
+    """Make the table of the bytes of a state and the seconds to compile a step, a row for each game."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for head in ("what", "bytes a state", "seconds to compile a step"):
         table.add_column(head, justify="left" if head == "what" else "right")
@@ -106,4 +106,4 @@ BENCHMARKS: dict[str, Callable[[Sequence[str], Sequence[str]], Iterator[Row]]] =
     "mcts": lambda peers, games: bench_mcts(peers),
     "search": bench_search,
 }
-"""Each is told which peers to measure too, and which games (none: all)."""
+"""Benchmarks by name: functions of the peers to measure too and of the games, all of them where the list is empty."""

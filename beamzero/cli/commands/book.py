@@ -1,4 +1,4 @@
-"""Opening books: making one, and reading in it."""
+"""`beamzero book`: makes an opening book, or looks up a position in one."""
 
 from __future__ import annotations
 
@@ -25,30 +25,32 @@ from beamzero.training.opening_book_search import FromSearch, search_book
 AGENT = "alphabeta:nodes=100000"
 
 _Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write the book.")]
-_Agent = Annotated[str, typer.Option(help="Whose moves are put into the book; the deeper it searches the better.")]
+_Agent = Annotated[str, typer.Option(help="The agent whose moves the book holds; the deeper it searches the better.")]
 _Plies = Annotated[int, typer.Option(help="How many plies of a game the book covers.")]
 _AnyPlies = Annotated[
     int | None,
-    typer.Option(help="So many plies may have been played anyhow by either side, as battles begin; 2 by default."),
+    typer.Option(help="Plies at the start of a game in which the book follows every move of both sides; 2 by default."),
 ]
 _Replies = Annotated[
     int | None,
     typer.Option(
-        help="How many moves of the other side are followed, the best ones by a short look; 0 for all, which is the "
-        "default where positions have few moves; else 4."
+        help="Moves of the other side that the book follows, the best ones by a short search; 0 for all. By default "
+        "all where positions have few moves, else 4."
     ),
 ]
 _SelfPlay = Annotated[
     int | None,
-    typer.Option(metavar="GAMES", help="Let the agent play so many games against itself, and take what did best."),
+    typer.Option(
+        metavar="GAMES", help="Let the agent play this many games against itself, and take the moves that did best."
+    ),
 ]
 _Least = Annotated[
     int | None,
-    typer.Option(help="How often a position must have come up in these games to be in the book; 20 by default."),
+    typer.Option(help="How often a position must occur in these games to be in the book; 20 by default."),
 ]
-_Minutes = Annotated[float | None, typer.Option(help="Stop after this long, and write what there is by then.")]
+_Minutes = Annotated[float | None, typer.Option(help="Stop after this long, and write the book so far.")]
 _Read = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Make no book, but show what this one says after --moves.")
+    Path | None, typer.Option(metavar="FILE", help="Make no book, but show the move of this one after --moves.")
 ]
 
 
@@ -71,7 +73,7 @@ def book_command(
     moves: Moves = "",
     json: AsJson = False,
 ) -> None:
-    """Make an opening book by deep search or from self-play, which any agent plays from with book=FILE.
+    """Make an opening book by deep search or from self-play; any agent plays from it with book=FILE.
 
     The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
     """
@@ -124,12 +126,10 @@ def _report(game: Game, book: Book, path: Path, seconds: float, json: bool) -> N
     if json:
         made = {"game": game.spec, "book": str(path), "positions": len(book), "bytes": size}
         return print_json({**made, "seconds": round(seconds, 1), "about": dict(book.about)})
-    out.print(f"{path}: {_describe(book)}, {size:,} bytes, made in {seconds:.0f} s", soft_wrap=True, markup=False)
+    out.print(f"{path}: {_describe(book)}, {size:,} bytes, made in {seconds:.0f} s", soft_wrap=True)
     if book.about.get("whole_plies", book.about["plies"]) < book.about["plies"]:
         out.print("the time was over before all plies were done", style="dim")
-    out.print(
-        f"use it with any agent: alphabeta:depth=6,book={quote(str(path))}", style="dim", soft_wrap=True, markup=False
-    )
+    out.print(f"use it with any agent: alphabeta:depth=6,book={quote(str(path))}", style="dim", soft_wrap=True)
     return None
 
 
@@ -152,7 +152,7 @@ def _show_position(game: Game, path: Path, moves: str, json: bool) -> None:
     if json:
         about = {"game": game.spec, "book": str(path), "positions": len(book), "about": dict(book.about)}
         return print_json({**about, "moves": split_moves(moves), **found})
-    out.print(f"{path}: {_describe(book)}", soft_wrap=True, markup=False)
+    out.print(f"{path}: {_describe(book)}", soft_wrap=True)
     where = f"after {', '.join(split_moves(moves))}" if split_moves(moves) else "at the start"
     if found["move"] is None:
         out.print(f"{where} the book has no move")

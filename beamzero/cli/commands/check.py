@@ -1,4 +1,4 @@
-"""Whether a game keeps the laws of `Game`, and how fast it is: what to run after every change to one's own."""
+"""`beamzero check`: tests that a game keeps the laws of `Game`, and how fast it is."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json
 from beamzero.games import Game, make_game
 from beamzero.games.laws import Findings, check_laws
 
-Games = Annotated[int, typer.Option(min=1, max=100_000, help="How many random games to play.")]
+_Games = Annotated[int, typer.Option(min=1, max=100_000, help="How many random games to play.")]
 
 
 def register(app: typer.Typer) -> None:
     app.command("check")(check_command)
 
 
-def check_command(game: GameName, games: Games = 64, seed: Seed = 0, json: AsJson = False) -> int:
-    """Check that a game keeps the laws: a line for each that is broken (status 1), and the speed of random play."""
+def check_command(game: GameName, games: _Games = 64, seed: Seed = 0, json: AsJson = False) -> int:
+    """Test the rules of a game: a line for each law that is broken (exit status 1), and the speed of random play."""
     rules = make_game(game)
     with err.status("playing (the first time, compiling takes a while)"):
         found = check_laws(rules, games, seed)
@@ -34,20 +34,19 @@ def check_command(game: GameName, games: Games = 64, seed: Seed = 0, json: AsJso
 
 
 def _steps_per_second(game: Game) -> float:
-    """Random moves a second, at the batch that suits the game best."""
+    """Measure random moves a second, at the batch size that suits the game best."""
     play = fastest(our_rules(game))
     return play.moves / seconds_of(play.run, seconds=0.5)[0]
 
 
 def _show(game: Game, found: Findings, speed: float | None) -> None:
     for line in found.broken:
-        out.print(f"broken: {line}", markup=False, soft_wrap=True)
+        out.print(f"broken: {line}", soft_wrap=True)
     if found.games:
         first, drawn, second = found.results
         out.print(
             f"{found.games} random games of {game.spec}, {found.positions:,} positions, {found.mean_plies:.1f} plies"
             f" a game: the first side won {first}, the second {second}, {drawn} were drawn",
-            markup=False,
             soft_wrap=True,
         )
     if speed is not None:

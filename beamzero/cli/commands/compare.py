@@ -1,4 +1,4 @@
-"""The command that compares ways of training under one budget."""
+"""`beamzero compare`: trainings by several recipes under the same budget."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, lasting, tell, workers_of
-from beamzero.cli.commands.measure import battle_json
-from beamzero.cli.common import AsJson, GameName, err, out, print_json, progress_bar
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, warn_of_worker, workers_of
+from beamzero.cli.commands.battle import battle_json
+from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.jobs import ClusterJobs
 from beamzero.experiments.compare import Compared, Comparison, Point, compare
@@ -34,22 +34,22 @@ def compare_command(
         str, typer.Option(metavar="A B...", help="Two recipes or more, as beamzero recipes lists them.")
     ],
     more: Annotated[list[str] | None, typer.Argument(metavar="[RECIPE]...", hidden=True)] = None,
-    budget: Annotated[str, typer.Option(help="What all may spend: evaluations or seconds.")] = Comparison.budget,
+    budget: Annotated[str, typer.Option(help="The unit of the budget: evaluations or seconds.")] = Comparison.budget,
     amount: Annotated[
         float | None,
-        typer.Option(help="How much of it for each training; 20 million evaluations or 120 seconds."),
+        typer.Option(help="The budget of each training; by default 20 million evaluations or 120 seconds."),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each recipe, each with another seed.")] = Comparison.seeds,
-    points: Annotated[int, typer.Option(help="Ratings on the way, at even steps.")] = Comparison.points,
+    points: Annotated[int, typer.Option(help="Ratings of each training, at even steps.")] = Comparison.points,
     rate_games: Annotated[int, typer.Option(help="Games against each opponent in a rating.")] = Comparison.rate_games,
     rate_against: Annotated[
         str, typer.Option(help="Opponents of the ratings, separated by spaces; the first one is 1000.")
     ] = Comparison.rate_against,
     battle_games: Annotated[
-        int, typer.Option(help="Games of the agents against each other in the end; 0 for none.")
+        int, typer.Option(help="Games of the final agents against each other; 0 for none.")
     ] = Comparison.battle_games,
     play_evaluations: Annotated[
-        int, typer.Option(help="Evaluations a move in those games where they search.")
+        int, typer.Option(help="Evaluations a move in these games, for agents that search.")
     ] = Comparison.play_evaluations,
     folder: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where results go; by default runs/compare-GAME-BUDGET.")
@@ -59,9 +59,9 @@ def compare_command(
     worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
-    """Train by several recipes from scratch under the same budget, over several seeds, and draw strength against it.
+    """Train by several recipes from scratch under the same budget, with several seeds, and draw strength against it.
 
-    A comparison that was stopped goes on with the same command.
+    The same command continues a comparison that was stopped.
     """
     rules = make_game(game)
     names = [name for text in (recipes, *(more or [])) for name in re.split(r"[,\s]+", text) if name]
@@ -77,16 +77,16 @@ def compare_command(
         battle_games=battle_games,
         play_evaluations=play_evaluations,
     )
-    folder = lasting(folder or Path("runs") / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
+    folder = lasting(folder or RUNS_FOLDER / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
     try:
         with (
-            workers_of(cluster, workers, worker_gpus, tell, make_game(game)) as pool,
+            workers_of(cluster, workers, worker_gpus, warn_of_worker, make_game(game)) as pool,
             progress_bar("comparing") as update,
         ):
             who = () if pool is None else (ClusterJobs(pool), ClusterPlay(pool))
             finished = compare(comparison, folder, lambda name, done, total: update(name, done, total), *who)
     except KeyboardInterrupt:
-        err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True, markup=False)
+        err.print(f"the same command goes on with what is finished in {folder}", soft_wrap=True)
         raise
     picture = folder / "compare.png"
     curves = {
@@ -98,7 +98,7 @@ def compare_command(
     if json:
         return print_json(_as_json(comparison, finished, folder))
     _show(comparison, finished)
-    out.print(f"\nthe numbers are in {folder / 'compare.csv'}, the curves in {picture}", soft_wrap=True, markup=False)
+    out.print(f"\nthe numbers are in {folder / 'compare.csv'}, the curves in {picture}", soft_wrap=True)
     return None
 
 
@@ -118,7 +118,7 @@ def _as_json(comparison: Comparison, finished: Compared, folder: Path) -> dict[s
 
 
 def _mean_elo(points: Sequence[Point]) -> float | None:
-    """None where one of the agents has only a bound."""
+    """Return the mean Elo; None where one of the agents has only a bound."""
     return None if any(point.bound for point in points) else float(np.mean([point.strength for point in points]))
 
 
@@ -144,11 +144,11 @@ def _show(comparison: Comparison, finished: Compared) -> None:
     for played in finished.battles:
         low, high = played.interval
         who = f"{played.agents[0]} v {played.agents[1]}, {played.games} games"
-        out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True, markup=False)
+        out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True)
 
 
 def _short(number: float) -> str:
-    """Three digits or so: 12.3M."""
+    """Write a number in about three digits: 12.3M."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
         if number >= unit:
             return f"{number / unit:.3g}{letter}"

@@ -1,4 +1,4 @@
-"""The command that learns the weights of a game's evaluation, and shows what they are worth."""
+"""`beamzero fit-eval`: learns the weights of a game's evaluation from self-play, and measures them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.calibration import Bin, bin_of, calibrate, grows
-from beamzero.cli.commands.measure import battle_json, show_battle
+from beamzero.cli.commands.battle import battle_json, show_battle
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnPhase
@@ -38,16 +38,20 @@ _Out = Annotated[
 ]
 _Games = Annotated[int, typer.Option(help="Games of self-play in each round.")]
 _Rounds = Annotated[int, typer.Option(help="Rounds; each plays with the weights of the one before.")]
-_Depth = Annotated[int, typer.Option(help="Plies that self-play searches; trial battles search so many and one more.")]
-_Noise = Annotated[
-    float, typer.Option(min=0.0, max=0.9, help="Share of random moves in self-play; a fifth of it in each next round.")
+_Depth = Annotated[
+    int, typer.Option(help="Plies that self-play searches; trial battles are played at this depth and one ply deeper.")
 ]
-_TrialGames = Annotated[int, typer.Option(help="Games of each trial battle, by which weights are taken or not.")]
+_Noise = Annotated[
+    float, typer.Option(min=0.0, max=0.9, help="Share of random moves in self-play; each next round has a fifth of it.")
+]
+_TrialGames = Annotated[int, typer.Option(help="Games of each trial battle, which decides whether weights are taken.")]
 _BattleGames = Annotated[
     int, typer.Option(help="Games of the fitted weights against those made by hand; 0 for no battle.")
 ]
 _BattleDepth = Annotated[int, typer.Option(help="Plies that both search in the battle.")]
-_Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the chance of winning by evaluation, as a PNG.")]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the chance of winning by evaluation into this PNG.")
+]
 
 
 _PLACES = {"middle": "the middle of games", "whole": "whole games"}
@@ -71,7 +75,7 @@ def fit_eval_command(
     plot: _Plot = None,
     json: AsJson = False,
 ) -> None:
-    """Learn the weights of a game's evaluation from self-play, and let them fight those made by hand.
+    """Learn the weights of a game's evaluation from self-play, and play a battle against those made by hand.
 
     The file is written whole: of two commands that write the same one, the last to learn its weights is kept, and the
     other says so and stops.
@@ -126,7 +130,7 @@ class _Result:
 
 
 def _weights(game: Game, plan: Plan, seed: int, learned: Learned) -> Weights:
-    """As they go into the file: six digits are enough, and can be read."""
+    """Return the learned weights as the file keeps them: six digits are enough, and can be read."""
     log_odds = learned.points * learned.point
     point, tempo, *values = (float(f"{x:.6g}") for x in (learned.point, learned.tempo, *log_odds))
     made = {"command": shlex.join(["beamzero", *sys.argv[1:]]), "version": __version__}
@@ -152,7 +156,7 @@ def _battle(game: Game, fitted: str, by_hand: str, games: int, seed: int, update
 
 
 def verdict(played: Battle | None, is_new: bool = True) -> str | None:
-    """What came of it all, in one line; None where it is not known, for want of a battle."""
+    """Say in one line whether the fitted weights are better; None where no battle was played."""
     if not is_new:
         return "no weights that were learned did better than those made by hand, which stay as they are"
     if played is None:
@@ -206,11 +210,11 @@ def _show(result: _Result) -> None:
     if result.battle is not None:
         out.print()
         show_battle(result.battle)
-    if said := verdict(result.battle, result.learned.is_new):
-        out.print(f"\n{said}", style="bold")
+    if text := verdict(result.battle, result.learned.is_new):
+        out.print(f"\n{text}", style="bold")
     agent = f"alphabeta:depth=6,weights={quote(str(result.path))}"
-    out.print(f"\nsaved in {result.path} after {result.seconds:.0f} s", soft_wrap=True, markup=False)
-    out.print(f"play with them: {agent}", style="dim", soft_wrap=True, markup=False)
+    out.print(f"\nsaved in {result.path} after {result.seconds:.0f} s", soft_wrap=True)
+    out.print(f"play with them: {agent}", style="dim", soft_wrap=True)
 
 
 def _show_weights(result: _Result) -> None:
@@ -233,11 +237,11 @@ def _show_weights(result: _Result) -> None:
 
 def _show_round(number: int, one: Round) -> None:
     best = max(one.trials, key=lambda trial: trial.score)
-    said = "is enough" if one.taken else "shows nothing"
+    judgement = "is enough" if one.taken else "shows nothing"
     out.print(
         f"round {number}: {one.positions:,} positions of games with {one.noise:.0%} random moves; of"
         f" {len(one.trials)} ways on, {best.step:.0%} of the way to the regression over {_PLACES[best.regression]}"
-        f" scores best, {best.score:.3f}; in other games {one.again:.3f}, which {said}",
+        f" scores best, {best.score:.3f}; in other games {one.again:.3f}, which {judgement}",
         style="dim",
     )
 
@@ -250,12 +254,12 @@ def _show_calibration(bins: list[Bin]) -> None:
         chance, interval = f"{b.chance:.3f}", f"{b.interval.low:.3f} to {b.interval.high:.3f}"
         table.add_row(_range(b), f"{b.positions:,}", f"{b.games:,}", *((chance, interval) if b.games else ("-", "-")))
     out.print(table)
-    said = "grows with the evaluation" if grows(bins) else "does NOT grow from each range to the next"
-    out.print(f"\nin games that the weights were not fitted to, the chance of winning {said};\n{_compared(bins)}")
+    growth = "grows with the evaluation" if grows(bins) else "does NOT grow from each range to the next"
+    out.print(f"\nin games that the weights were not fitted to, the chance of winning {growth};\n{_compared(bins)}")
 
 
 def _compared(bins: list[Bin]) -> str:
-    """What one point and three are worth beside each other."""
+    """Compare the chance to win one point ahead with that three points ahead."""
     one, three = bin_of(bins, 1.0), bin_of(bins, 3.0)
     if not one.games or not three.games:
         return "there were no positions one point and three points ahead to be compared"

@@ -1,4 +1,4 @@
-"""What there is: games, agents, recipes, runs; and a run's agent as one file."""
+"""`beamzero games`, `agents`, `recipes` and `runs`: lists of what can be used."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.common import AsJson, out, print_json
+from beamzero.cli.common import RUNS_FOLDER, AsJson, elo_text, out, print_json
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import field_types
-from beamzero.games import GAMES, make_game, make_stored_game
+from beamzero.games import GAMES
 from beamzero.games.pgx.games import PGX_GAMES
 from beamzero.players.agent_kind import agent_kind
-from beamzero.players.trained import load_info, load_trained, shipped_agents
-from beamzero.storage.run import Run, list_runs
+from beamzero.players.trained import load_info, shipped_agents
+from beamzero.storage.run import list_runs
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, list_recipes, make_settings
 from beamzero.training.settings import describe_settings
 
 
 def register(app: typer.Typer) -> None:
-    for command in (games, agents, recipes, runs, export):
+    for command in (games, agents, recipes, runs):
         app.command()(command)
 
 
@@ -49,7 +49,7 @@ def games(json: AsJson = False) -> None:
         table.add_row(row["name"], parameters or "-", row["about"])
     out.print(table)
     missing = "" if importlib.util.find_spec("pgx") else ", once it is there: pip install 'beamzero[pgx]'"
-    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", markup=False, soft_wrap=True)
+    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", soft_wrap=True)
     return None
 
 
@@ -83,13 +83,13 @@ def agents(json: AsJson = False) -> None:
     for name, about in kinds.items():
         table.add_row(name, about)
     for name, info in shipped.items():
-        table.add_row(f"{info['algorithm']}:{name}", Text(f"shipped; plays {info['game']}"))
+        table.add_row(f"{info['algorithm']}:{name}", f"shipped; plays {info['game']}")
     out.print(table)
     out.print("\nin beamzero play you can also name human, for a second person", style="dim")
 
 
 def _texts(algorithm: str) -> Mapping[str, str]:
-    """How agents of an algorithm are named; a plug-in that cannot be used says why instead."""
+    """Return the texts that name agents of an algorithm; of a plug-in that cannot be used, why."""
     try:
         return agent_kind(algorithm).texts
     except BadInput as error:
@@ -138,7 +138,7 @@ def _show_recipe(name: str, json: bool) -> None:
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(help="Where to look for runs.")] = Path("runs"), json: AsJson = False
+    folder: Annotated[Path, typer.Argument(help="Where to look for runs.")] = RUNS_FOLDER, json: AsJson = False
 ) -> None:
     """List the training runs below a folder."""
     found = list_runs(folder)
@@ -159,51 +159,10 @@ def runs(
         table.add_column(title)
     for run in found:
         if run.damaged:
-            table.add_row(Text(str(run.folder)), "-", "-", "-", "-", Text(run.damaged))
+            table.add_row(str(run.folder), "-", "-", "-", "-", run.damaged)
         else:
             changed = run.modified.astimezone().strftime("%Y-%m-%d %H:%M")
-            told = (run.folder, run.game, run.algorithm, run.iterations, elo_text(run.rating), changed)
-            table.add_row(*(Text(str(item)) for item in told))
+            cells = (run.folder, run.game, run.algorithm, run.iterations, elo_text(run.rating), changed)
+            table.add_row(*map(str, cells))
     out.print(table)
-    return None
-
-
-def elo_text(rating: dict[str, Any] | None) -> str:
-    """A rating with its interval, or the bound that is known."""
-    if not rating:
-        return "-"
-    low, high = (None if rating[end] is None else round(rating[end]) for end in ("low", "high"))
-    if rating["elo"] is not None:
-        return f"{rating['elo']:.0f} [{low}, {high}]"
-    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"
-
-
-def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],
-    checkpoint: Annotated[str, typer.Option(help="Which one: last, best or the number of an iteration.")] = "last",
-    game: Annotated[str | None, typer.Option(help="The game, where it is a Python file of yours.")] = None,
-    algo: Annotated[str | None, typer.Option(help="The algorithm, where it is a Python file of yours.")] = None,
-    half: Annotated[bool, typer.Option("--half", help="Round the weights to 16 bits: half the size.")] = False,
-    json: AsJson = False,
-) -> None:
-    """Write a run's agent as one .safetensors file with its settings inside.
-
-    The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
-    """
-    about = Run.open(run).about
-    if not isinstance(about.get("game_text"), str):
-        raise BadInput(f"{run / 'run.json'} does not say which game it is about")
-    named = None if game is None else make_game(game)
-    try:
-        rules = make_stored_game(about["game_text"], named)
-    except BadInput as error:
-        raise BadInput(f"{run}: {error}") from None
-    trained = load_trained(str(run), rules, checkpoint, None if algo is None else ALGORITHMS.read(algo))
-    trained.save(file, half)
-    if json:
-        return print_json({"file": str(file), "game": about["game"], "iterations": trained.info["iterations"]})
-    size = file.stat().st_size / 1e6
-    said = f"{file}: {about['game']}, {trained.info['iterations']} iterations, {size:.1f} MB"
-    out.print(said, soft_wrap=True, markup=False)
     return None

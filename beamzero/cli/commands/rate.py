@@ -1,8 +1,8 @@
-"""`beamzero rate`: how strong agents are, by games against each other that are remembered."""
+"""`beamzero rate`: Elo ratings of agents by games against each other, whose results are kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,13 +17,23 @@ from beamzero.arena.rating import Rating
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
 from beamzero.arena.tournament import Tournament
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, playing_on
-from beamzero.cli.commands.lists import elo_text
-from beamzero.cli.commands.measure import RandomPlies
-from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
+from beamzero.cli.commands.battle import RandomPlies
+from beamzero.cli.common import (
+    RUNS_FOLDER,
+    AsJson,
+    GameName,
+    Seed,
+    elo_text,
+    err,
+    out,
+    print_json,
+    print_troubles,
+    progress_bar,
+)
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
-from beamzero.players import Player, make_player
+from beamzero.players import make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
 from beamzero.plots.png import check_picture_path, write_png
@@ -33,10 +43,10 @@ from beamzero.storage.files import writing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-STORE = Path("runs/results.db")
+STORE = RUNS_FOLDER / "results.db"
 ANCHOR = "random"
 _FEW_AGENTS = 6
-"""Up to so many agents everybody meets everybody."""
+"""The most agents of which, by default, each meets each other."""
 
 
 def register(app: typer.Typer) -> None:
@@ -56,26 +66,27 @@ def rate_command(
     games: Annotated[
         int,
         typer.Option(
-            help="How many games two agents play that are paired, an even number: each opening is played with both"
-            " colours. 0 plays none and shows what the results in the store say."
+            help="Games of two agents that meet, an even number: each opening is played with both colours. 0 plays none"
+            " and shows the ratings by the results in the store."
         ),
     ] = 1000,
     pairings: Annotated[
         str,
         typer.Option(
-            help="all: everybody meets everybody; best: those whose games narrow the intervals most;"
+            help="all: each agent meets each other; best: those meet whose games narrow the intervals most;"
             f" auto: all for up to {_FEW_AGENTS} agents, best for more."
         ),
     ] = "auto",
     total: Annotated[
-        int | None, typer.Option(help="All games with the best pairings; by default --games times the agents.")
+        int | None,
+        typer.Option(help="The total of games with the best pairings; by default --games times the number of agents."),
     ] = None,
     sprt: Annotated[
         tuple[float, float] | None,
         typer.Option(
             metavar="ELO0 ELO1",
-            help="Only decide whether the first of two agents is stronger than the second by ELO1 rather than by ELO0,"
-            " and stop then; --games at a time, --total at most.",
+            help="Test whether the first of two agents is stronger than the second by ELO1 rather than by ELO0, and"
+            " stop when that is decided; --games at a time, --total at most.",
         ),
     ] = None,
     random_plies: RandomPlies = None,
@@ -88,9 +99,9 @@ def rate_command(
     worker_gpus: WorkerGpus = 0.0,
     json: AsJson = False,
 ) -> None:
-    """Rate agents: Elo with 95% intervals, where random is 1000, and who scored what against whom.
+    """Rate agents: Elo with 95% intervals, where random is 1000, and their scores against each other.
 
-    Results are kept by what agents are, weights and settings: the next call goes on where this one ended.
+    Results are kept by an agent's weights and settings, not by its name: the next call adds to them.
     """
     rules = make_game(game)
     runs = {agent: _different(every_checkpoint(agent), rules) for agent in agents}
@@ -120,29 +131,23 @@ def rate_command(
     if plot is not None:
         with writing(str(plot)):
             write_png(_draw(ratings, runs, f"{rules.spec}: Elo with 95% intervals"), plot)
-    _tell_troubles(players)
+    print_troubles(players)
     if json:
         return print_json({"game": rules.spec, "games": games, "ratings": [_as_json(r) for r in ratings]})
     _show(tournament, ratings)
     if plot is not None:
-        out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
+        out.print(f"\nthe picture is {plot}", soft_wrap=True)
     return None
 
 
 def _different(steps: Mapping[int, str], game: Game) -> dict[int, str]:
-    """By iteration, the first checkpoint that holds the same agent: a net that fails its gate changes nothing."""
+    """Return for each iteration the first checkpoint with the same agent: a net that fails its gate changes nothing."""
     first: dict[str, str] = {}
     return {step: first.setdefault(fingerprint(make_player(name, game)), name) for step, name in steps.items()}
 
 
-def _tell_troubles(players: Iterable[Player]) -> None:
-    for player in players:
-        for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
-
-
 def _draw(ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: str) -> Figure:
-    """Draw curves where all checkpoints of a run were rated, else the ladder."""
+    """Draw curves where all checkpoints of a run were rated, else one row for each agent."""
     by_name = {rating.agent: rating for rating in ratings}
     curves = {
         agent: {step: by_name[name] for step, name in steps.items()} for agent, steps in runs.items() if len(steps) > 1
@@ -154,7 +159,7 @@ def _draw(ratings: list[Rating], runs: Mapping[str, Mapping[int, str]], title: s
 
 
 def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, float] | None, agents: list[str]) -> None:
-    """What is wrong is said before anything is loaded."""
+    """Raise BadInput where options are wrong, before anything is loaded."""
     if games < 0 or games % 2:
         raise BadInput(f"games is {games}, but must be an even number: each opening is played with both colours")
     if pairings not in ("auto", "all", "best"):
@@ -210,7 +215,7 @@ def _test(tournament: Tournament, test: SPRT, games: int, most: int, json: bool)
     one, other = tournament.names
     with progress_bar("testing") as update:
         verdict = tournament.decide(test, games, most, update)
-    _tell_troubles(tournament.players)
+    print_troubles(tournament.players)
     scores = tournament.met[one, other].pair_scores
     if json:
         return print_json({
@@ -219,10 +224,10 @@ def _test(tournament: Tournament, test: SPRT, games: int, most: int, json: bool)
             "sprt": {**test._asdict(), **verdict._asdict(), "accepted": verdict.accepted},
         })  # fmt: skip
     low, high = score_interval(scores)
-    out.print(_decision(test, verdict, one, other), soft_wrap=True, markup=False)
+    out.print(_decision(test, verdict, one, other), soft_wrap=True)
     out.print(
         f"{one} scores {scores.mean():.3f} against {other}, 95% interval {low:.3f} to {high:.3f}, {scores.size} games",
-        soft_wrap=True, markup=False,
+        soft_wrap=True,
     )  # fmt: skip
     return None
 

@@ -1,4 +1,4 @@
-"""Games that were saved, seen again: move by move, and through an agent's eyes."""
+"""`beamzero replay`: saved games, move by move, with an agent's values of their positions."""
 
 from __future__ import annotations
 
@@ -33,17 +33,21 @@ def register(app: typer.Typer) -> None:
 
 def replay_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Games that were saved: {', '.join(FORMATS)}.")],
-    number: Annotated[int | None, typer.Option(min=1, help="Which game of the file; a list of them otherwise.")] = None,
-    agent: Annotated[str | None, typer.Option(help="An agent that says what every position is worth.")] = None,
+    number: Annotated[
+        int | None, typer.Option(min=1, help="Which game of the file; by default they are listed.")
+    ] = None,
+    agent: Annotated[str | None, typer.Option(help="An agent that evaluates every position.")] = None,
     game: Annotated[
         str | None, typer.Option(help="The game, where a .txt file does not say it, or it is a Python file of yours.")
     ] = None,
     step: Annotated[bool, typer.Option("--step", help="Show one position at a time.")] = False,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw who was ahead when into this PNG.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw into this PNG who was ahead at each move.")
+    ] = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Step through a saved game, with what an agent thinks of it, and draw who was ahead when."""
+    """Step through a saved game, with an agent's values of its positions, and draw who was ahead at each move."""
     named = None if game is None else make_game(game)
     records = read_records(file, game)
     if plot is not None and agent is None:
@@ -70,7 +74,7 @@ def replay_command(
     else:
         _show_all(followed, seen)
     if plot is not None:
-        out.print(f"who was ahead when is in {plot}", style="dim", markup=False)
+        out.print(f"who was ahead when is in {plot}", style="dim")
     return None
 
 
@@ -112,10 +116,10 @@ def _reason(followed: Followed) -> str | None:
 
 
 def _show_all(followed: Followed, seen: Review | None) -> None:
-    """The last board, and every move."""
+    """Print the last board, and every move."""
     out.print(_title(followed), "", _board(followed, len(followed.actions)), "", sep="\n")
     if followed.record.start is not None:
-        out.print(f"from {followed.record.start}", style="dim", markup=False, soft_wrap=True)
+        out.print(f"from {followed.record.start}", style="dim", soft_wrap=True)
     rows = seen.moves if seen is not None else _plain(followed)
     width = max([4, *(len(row.move) + len(row.mark) for row in rows)])
     for row in rows:
@@ -124,7 +128,7 @@ def _show_all(followed: Followed, seen: Review | None) -> None:
 
 
 def _plain(followed: Followed) -> list[Reviewed]:
-    """The moves of a game that nobody judges."""
+    """List the moves of a game without a review."""
     game = followed.game
     named = zip(followed.states, followed.actions, strict=False)
     return [
@@ -134,7 +138,7 @@ def _plain(followed: Followed) -> list[Reviewed]:
 
 
 def _line(followed: Followed, row: Reviewed, width: int, judged: bool) -> Text:
-    """A move, and in a line below it what was rolled then."""
+    """Draw a move, and in a line below it the roll that followed."""
     game, colour = followed.game, in_colour(out)
     side = side_text(game, followed.states[row.number - 1], row.side, colour, brief=True)
     line = draw_move(row, side, width, judged, at_random=row.number <= followed.record.random_plies)
@@ -164,7 +168,7 @@ def _board(followed: Followed, ply: int) -> Text:
 
 
 def _step_through(followed: Followed, seen: Review | None) -> None:
-    """Show one position after the other, as the person asks for them."""
+    """Show one position at a time, as the person asks for them."""
     ask, ply, last = keyboard(out), 0, len(followed.actions)
     rows = seen.moves if seen is not None else _plain(followed)
     out.print(_title(followed), Text(_STEPS, "dim"), sep="\n")

@@ -1,4 +1,4 @@
-"""The command that trains what published figures show, and draws them again."""
+"""`beamzero reproduce`: trains what a published figure shows, and draws it again."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import typer
 from rich.table import Table
 
 from beamzero.arena.intervals import mean_spread
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, lasting, training_on
-from beamzero.cli.common import AsJson, err, out, print_json, progress_bar, split_setting
+from beamzero.cli.cluster import Cluster, WorkerGpus, lasting, training_on
+from beamzero.cli.common import RUNS_FOLDER, AsJson, err, out, print_json, progress_bar, split_setting
 from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
 from beamzero.experiments.study import Study
@@ -36,13 +36,15 @@ def reproduce_command(
     seeds: Annotated[
         int | None, typer.Option(min=1, max=1000, help=f"Trainings of each setting; {_USUAL_SEEDS}.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train for so long at most; the same command goes on.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Train for this long at most; the same command continues.")
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Train so many at once, in processes that share the device, or with --cluster on that; by default one,"
-            " or as many as the cluster has cores.",
+            help="Trainings at once, in processes that share the device, or on a cluster with --cluster; by default"
+            " one, or as many as the cluster has cores.",
         ),
     ] = None,
     cluster: Cluster = None,
@@ -55,25 +57,23 @@ def reproduce_command(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Train again what a figure of the PROBS paper, its readme or a table of ours shows, rate it on the way, draw it.
+    """Repeat the trainings of a published figure or of a table of ours, rate them on the way, and draw the figure.
 
-    Each training is a run of its own in the folder. What was stopped goes on with the same command.
+    Each training is a run of its own in the folder. The same command continues what was stopped.
     """
     study = make_study(figure, seeds)
-    folder = lasting(folder or Path("runs") / figure)
+    folder = lasting(folder or RUNS_FOLDER / figure)
     changes = dict(split_setting(text) for text in set_ or [])
     try:
         with training_on(cluster, workers, worker_gpus) as (do, at_once), progress_bar(figure) as update:
-            finished = reproduce(
-                study, folder, update, changes, minutes, at_once, lambda text: err.print(text, markup=False), do
-            )
+            finished = reproduce(study, folder, update, changes, minutes, at_once, lambda text: err.print(text), do)
     except KeyboardInterrupt:
-        err.print(f"the same command goes on with what is in {folder}", soft_wrap=True, markup=False)
+        err.print(f"the same command goes on with what is in {folder}", soft_wrap=True)
         raise
     if not finished.results:
         if json:
             print_json(_as_json(study, finished, folder))
-        err.print(f"no training is finished yet: the same command goes on in {folder}", soft_wrap=True, markup=False)
+        err.print(f"no training is finished yet: the same command goes on in {folder}", soft_wrap=True)
         return None
     picture = folder / "figure.png"
     panels = list(_panels(study, finished))
@@ -83,7 +83,7 @@ def reproduce_command(
     if json:
         return print_json(_as_json(study, finished, folder))
     _show(study, finished)
-    out.print(f"\nthe figure is {picture}, its numbers are in {folder / 'points.csv'}", soft_wrap=True, markup=False)
+    out.print(f"\nthe figure is {picture}, its numbers are in {folder / 'points.csv'}", soft_wrap=True)
     if not finished.complete:
         left = len(study.pieces) - len(finished.results)
         out.print(f"{left} of {len(study.pieces)} trainings are to be done: the same command goes on", soft_wrap=True)
@@ -91,7 +91,7 @@ def reproduce_command(
 
 
 def _panels(study: Study, finished: Reproduced) -> list[Curves]:
-    """The curves of those panels of which something is there."""
+    """Return the curves of the panels that have results."""
     found = []
     for panel in study.panels:
         own = [one for one in finished.results if panel.shows(one.piece)]
@@ -107,9 +107,9 @@ def _panels(study: Study, finished: Reproduced) -> list[Curves]:
 
 
 def _groups(study: Study, finished: Reproduced) -> list[tuple[str, list[PieceResult]]]:
-    """What panels show, if it is all of one game; and of it, what shares a label that not all have.
+    """Group the results for the tables: all of one game together, then those that share a label that not all have.
 
-    What no panel shows is by itself.
+    Results that no panel shows are in groups of their own.
     """
     results = finished.results
     shown = [one for one in results if any(panel.shows(one.piece) for panel in study.panels)]
@@ -176,7 +176,7 @@ def _show(study: Study, finished: Reproduced) -> None:
             table.add_row(group["group"], f"{value:.3f}", f"{low:.3f} to {high:.3f}")
         out.print(table)
     for recipe, turns in study.turns.items():
-        out.print(f"published for {recipe}: {turns:g} turns a game", style="dim", markup=False)
+        out.print(f"published for {recipe}: {turns:g} turns a game", style="dim")
 
 
 def _whole(number: float | None) -> str:

@@ -1,4 +1,4 @@
-"""`beamzero score`: how often agents err in positions whose best moves are known, and what a move takes them."""
+"""`beamzero score`: how often agents err in positions whose best moves are known, and the time for a move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from beamzero.arena.score import Scored, Share, rows_at_once, score
 from beamzero.arena.truth import Truth, load_truth
-from beamzero.cli.common import AsJson, GameName, Seed, err, out, print_json, progress_bar
+from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, print_troubles, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.player import check_player
@@ -28,7 +28,7 @@ def score_command(
     game: GameName,
     agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="The agents, with any search and budget.")],
     positions: Annotated[
-        int | None, typer.Option(min=1, help="So many positions of each class at most; all of them by default.")
+        int | None, typer.Option(min=1, help="The most positions of each class; all of them by default.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw errors against the time for a move into this PNG.")
@@ -36,10 +36,10 @@ def score_command(
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Score agents on solved positions: the share where their move throws away a win or a draw, by difficulty.
+    """Score agents on solved positions: how often their move throws away a win or a draw, by difficulty.
 
-    Errors are given with their 95% interval, beside the time for a move, many positions at once on all cores. In chess
-    the positions are mates in 2 and 3, and an error is any move after which the mate takes longer.
+    Errors have 95% intervals; the time for a move is that of many positions at once on all cores. In chess the
+    positions are mates in 2 and 3, and an error is any move after which the mate takes longer.
     """
     rules = make_game(game)
     if plot is not None:
@@ -50,9 +50,7 @@ def score_command(
     truth = load_truth(rules, positions)
     with progress_bar("scoring") as update:
         scores = [score(truth, player, seed, functools.partial(update, player.name)) for player in players]
-    for player in players:
-        for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
+    print_troubles(players)
     if plot is not None:
         with writing(str(plot)):
             title = f"{rules.spec}: errors in solved positions, with 95% intervals"
@@ -61,12 +59,12 @@ def score_command(
         return print_json(_as_json(rules.spec, scores))
     _show(truth, scores)
     if plot is not None:
-        out.print(f"\nthe picture is {plot}", soft_wrap=True, markup=False)
+        out.print(f"\nthe picture is {plot}", soft_wrap=True)
     return None
 
 
 def _as_json(game: str, scores: list[Scored]) -> dict[str, Any]:
-    """All agents under `scores`; one that is alone also beside the game."""
+    """Return the scores as JSON: all agents under `scores`, and the figures of a single agent at the top as well."""
     rows = [
         {
             "agent": found.agent,
@@ -104,5 +102,5 @@ def _show(truth: Truth, scores: list[Scored]) -> None:
 
 
 def _percent(share: float) -> str:
-    """Hundredths of a percent below ten percent, tenths above."""
+    """Write a share in percent: hundredths of a percent below ten percent, tenths above."""
     return f"{100 * share:.2f}" if share < 0.1 else f"{100 * share:.1f}"

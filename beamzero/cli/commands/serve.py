@@ -1,4 +1,4 @@
-"""The page in the browser."""
+"""`beamzero serve`: the server of the page in the browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import jax
 import typer
 
-from beamzero.cli.common import AsJson, err, out, print_json
+from beamzero.cli.common import RUNS_FOLDER, AsJson, err, out, print_json
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import PATIENT_PRESSES
 from beamzero.games import GAMES, make_game
@@ -28,16 +28,18 @@ if TYPE_CHECKING:  # it needs what the extra `web` installs
     from beamzero.web.agents import AgentPool
     from beamzero.web.offers import Offers
 
-RUNS = Path("runs")
-
 GamesOption = Annotated[
     list[str] | None,
-    typer.Option("--game", metavar="GAME", help="A game to offer, a file of your own too; may be repeated. All, else."),
+    typer.Option(
+        "--game", metavar="GAME", help="A game to offer, also a file of yours; may be repeated. By default all."
+    ),
 ]
 AgentsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--agent", metavar="GAME=AGENT", help="Another agent to offer, as connect_four=probs:runs/c4; may be repeated."
+        "--agent",
+        metavar="GAME=AGENT",
+        help="Another agent to offer, such as connect_four=probs:runs/c4; may be repeated.",
     ),
 ]
 
@@ -47,23 +49,23 @@ def register(app: typer.Typer) -> None:
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others than 127.0.0.1 let other machines in.")
+        str, typer.Option(help="The address to listen on; another one than 127.0.0.1 lets other machines in.")
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None, typer.Option(help="Another name that this server goes by; may be repeated.")
     ] = None,
     game: GamesOption = None,
     agent: AgentsOption = None,
-    runs: Annotated[Path, typer.Option(help="The folder of the training runs to show.")] = RUNS,
+    runs: Annotated[Path, typer.Option(help="The folder of the training runs to show.")] = RUNS_FOLDER,
     keep: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The SQLite file of the games; by default in your home folder.")
     ] = None,
     think_seconds: Annotated[
         float, typer.Option(min=0.05, max=3600, help="The longest that an agent may think about a move.")
     ] = 10.0,
-    warm: Annotated[bool, typer.Option(help="Compile the usual opponents before anyone asks for them.")] = True,
+    warm: Annotated[bool, typer.Option(help="Compile the default opponents at the start.")] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
     json: AsJson = False,
 ) -> None:
@@ -112,7 +114,7 @@ def serve(
         if json:
             print_json({"address": address, "games": names})
         else:
-            out.print(f"beamzero is at {address} (Ctrl-C ends it)", markup=False)
+            out.print(f"beamzero is at {address} (Ctrl-C ends it)")
         if browser and out.is_terminal and not json:
             webbrowser.open(address)
         if warm:
@@ -126,9 +128,10 @@ def serve(
 
 
 def _patient(handle_exit: Callable[[int, FrameType | None], None]) -> Callable[[int, FrameType | None], None]:
-    """Pass on the first signal, which ends the server, and of later ones only those of somebody who presses on and on.
+    """Make a handler that ignores the second Ctrl-C and the next few.
 
-    The server hurries at the second: it leaves its tasks undone, and shows their errors.
+    The first ends the server. At the second, uvicorn would leave its tasks undone and show their errors, so that only
+    a person who presses on and on gets there.
     """
     presses = itertools.count(1)
 
@@ -172,7 +175,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _alone(file: Path) -> IO[str]:
-    """A lock that keeps other servers from the file of games; it goes with the process."""
+    """Lock the file of games against other servers, until the process ends. Returns the open lock file."""
     try:
         lock = open(f"{file}.lock", "a+")  # noqa: SIM115 - held for as long as the server runs
     except OSError as error:
@@ -190,7 +193,7 @@ def _alone(file: Path) -> IO[str]:
 
 
 def _file(keep: Path | None) -> Path:
-    """Where games are kept; its folder is made where it is the usual one."""
+    """Return the file of games; the default folder is made where it is missing."""
     if keep is not None:
         if not keep.parent.is_dir():
             raise BadInput(f"{keep}: there is no folder {keep.parent}")
@@ -204,10 +207,10 @@ def _file(keep: Path | None) -> Path:
 
 
 def _warm(offers: Offers, agents: AgentPool, names: list[str]) -> None:
-    """Compile the usual opponent of every game, one after the other."""
+    """Compile the default opponent of every game, one after the other."""
     for name in names:
         worker = agents.get(offers.game(name), offers.default_agent(name).text)
         try:
             worker.prepare().result()
         except Exception as error:
-            err.print(f"{name}: {error}", style="yellow", markup=False)
+            err.print(f"{name}: {error}", style="yellow")

@@ -1,4 +1,4 @@
-"""Endgame tables: every position with few seeds left, solved once and for all."""
+"""`beamzero table`: solves every position of Kalah with few seeds left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from beamzero.solvers.endgame import check_seeds
 from beamzero.solvers.retrograde import make_table
 from beamzero.storage.tablefile import SUFFIX, check_table_path, save_table
 
-Seeds = Annotated[int, typer.Option(help="The most seeds in the houses that the table knows.")]
+Seeds = Annotated[int, typer.Option(help="The most seeds in the houses of a position in the table.")]
 Out = Annotated[Path | None, typer.Option("--out", help=f"The file to write; by default such as kalah-16{SUFFIX}.")]
 
 
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJson = False) -> None:
-    """Solve all endgames of Kalah with up to so many seeds in the houses, for searches to look up.
+    """Solve all endgames of Kalah with few seeds in the houses, for searches to look up.
 
     The file is written whole, at the end: of two commands that write the same one, the last to end is kept.
     """
@@ -41,13 +41,12 @@ def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJ
         return print_json({**found, "seconds": round(seconds, 1)})
     out.print(
         f"{positions:,} positions of up to {seeds} seeds, solved in {seconds:.1f} s: {path} ({size / 1e6:.1f} MB)",
-        markup=False,
         soft_wrap=True,
     )
     return None
 
 
 def _default_name(game: Kalah, seeds: int) -> str:
-    """What sets the table apart; with how many seeds a game begins does not change it."""
+    """Name the file after the rules that change the table; the number of seeds at the start does not."""
     houses = "" if game.houses == 6 else f"-{game.houses}-houses"
     return f"kalah{houses}{'-empty-capture' if game.empty_capture else ''}-{seeds}{SUFFIX}"

@@ -1,4 +1,4 @@
-"""The command that trains."""
+"""`beamzero train`: trains an agent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
-from beamzero.cli.commands.lists import elo_text
-from beamzero.cli.commands.prometheus import Prometheus, PrometheusReport, metrics_at
-from beamzero.cli.common import AsJson, GameName, err, out, print_json, split_setting
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
+from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, elo_text, err, out, print_json, split_setting
+from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
 from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.cluster.executor import ClusterExecutor
 from beamzero.core.errors import BadInput
@@ -81,7 +80,7 @@ def train_command(
         recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
     request = RunRequest(
         game=game,
-        folder=lasting(run or Path("runs") / re.sub(r"[^\w.=+-]", "-", game)),
+        folder=lasting(run or RUNS_FOLDER / re.sub(r"[^\w.=+-]", "-", game)),
         algorithm=algo,
         recipe=None if recipe is None else find_recipe(recipe),
         changes=dict(split_setting(text) for text in set_ or []),
@@ -119,7 +118,6 @@ def train_command(
     err.print(
         f"go on with: {_this_command()} train {quote(game)}{own} --run {quote(str(folder))} --resume",
         soft_wrap=True,
-        markup=False,
     )
     return INTERRUPTED
 
@@ -132,7 +130,7 @@ def _quick_recipe(game: str, algorithm: str) -> str | None:
 
 
 def _this_command() -> str:
-    """How this program was started, so that the lines it prints can be typed in again."""
+    """Return how this program was started, so that the lines it prints can be typed in again."""
     if Path(sys.argv[0]).name == "beamzero":
         return sys.argv[0]
     python = Path(sys.executable)
@@ -151,7 +149,7 @@ def _show(outcome: Outcome) -> None:
         for name, score in outcome.rating["scores"].items():
             out.print(f"  score {score:.3f} against {name}")
     if outcome.run.plot_path.exists():
-        out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True, markup=False)
+        out.print(f"the curve is in {outcome.run.plot_path}", soft_wrap=True)
     options = outcome.algorithm.agent.to_play(dataclasses.asdict(outcome.algorithm.settings))
     agent = agent_text(outcome.run.about["algorithm"], str(folder), options)
-    out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True, markup=False)
+    out.print(f"play against it: {command} play {quote(game)} --agent {agent}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The command that measures again what is said of the agents that ship."""
+"""`beamzero verify-agents`: measures again what the files of shipped agents claim of their strength."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ def register(app: typer.Typer) -> None:
 
 
 def verify_agents(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[AGENT]...", help="All of them by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[AGENT]...", help="Names of shipped agents; all of them by default.")
+    ] = None,
     seed: Seed = 1,
     json: AsJson = False,
 ) -> int:
-    """Measure again what the files of shipped agents claim of their strength; status 1 where a claim does not hold.
+    """Measure again the strength that the files of shipped agents claim; exit status 1 where a claim does not hold.
 
-    A claim holds if the interval that is found now meets the one in the file. Other seeds give other games.
+    A claim holds if the interval found now overlaps the one in the file. Other seeds give other games.
     """
     shipped = shipped_agents()
     for name in names or ():
@@ -37,8 +39,8 @@ def verify_agents(
         game = make_stored_game(info["game"])
         for claim in read_claims(info):
             with progress_bar("verifying") as update:
-                told = functools.partial(update, f"{name}: {claim.text}")
-                found = claim.measure(game, f"{info['algorithm']}:{name}", seed, told)
+                progress = functools.partial(update, f"{name}: {claim.text}")
+                found = claim.measure(game, f"{info['algorithm']}:{name}", seed, progress)
             rows.append((name, claim, found))
             if not json:  # as they come: all of them take half an hour
                 _show(name, claim, found)
@@ -64,6 +66,6 @@ def verify_agents(
 
 
 def _show(name: str, claim: Claim, found: Measured) -> None:
-    said = f"{name}: {claim.text} {claim.value:.3f} [{claim.low:.3f}, {claim.high:.3f}] claimed"
+    claimed = f"{name}: {claim.text} {claim.value:.3f} [{claim.low:.3f}, {claim.high:.3f}] claimed"
     now = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}] now"
-    out.print(f"{said}, {now}: {'holds' if claim.holds(found) else 'DOES NOT HOLD'}", soft_wrap=True, markup=False)
+    out.print(f"{claimed}, {now}: {'holds' if claim.holds(found) else 'DOES NOT HOLD'}", soft_wrap=True)

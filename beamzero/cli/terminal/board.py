@@ -1,4 +1,4 @@
-"""Positions, drawn for a terminal: in colours, or with brackets and letters where there are none."""
+"""Positions drawn for a terminal: in colours, or with brackets and letters where there are none."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from beamzero.cli.terminal.cards import draw_table, is_table
-from beamzero.cli.terminal.palette import look_of
+from beamzero.cli.terminal.cards import draw_cards, has_four_hands
+from beamzero.cli.terminal.palette import palette_of
 from beamzero.cli.terminal.points import SIGNS, draw_points
 from beamzero.cli.terminal.sowing import draw_sowing
 from beamzero.games import Game, State
 from beamzero.games.grid import LETTERS, STONES
 from beamzero.games.views import GridView, PointsView, SowingView, View
 
-SIDES = ("first", "second")
+SIDE_NAMES = ("first", "second")
+"""Names of the two sides where the game has none of its own."""
 
 Square = tuple[int, int]
 """Row and column, from 0 at the bottom left."""
 
 
 def in_colour(console: Console) -> bool:
-    """Whether what is printed there keeps its colours."""
+    """Tell whether a console shows colours."""
     return console.color_system is not None and not console.no_color
 
 
 def draw_board(game: Game, state: State, before: State | None, seat: int, colour: bool) -> Text:
-    """The board as `seat` sees it, with what changed since `before` marked.
+    """Draw the board as `seat` sees it, with what changed since `before` marked.
 
-    A game whose view is of no kind that is known here shows its own text.
+    A game whose kind of view is not known here shows its own text.
     """
     view = game.view(state, seat)
     earlier = None if before is None else game.view(before, seat)
@@ -39,8 +40,8 @@ def draw_board(game: Game, state: State, before: State | None, seat: int, colour
         drawn = draw_sowing(view, cast("SowingView | None", earlier), side_names(view), turned, colour)
     elif view["kind"] == "points":
         drawn = draw_points(view, cast("PointsView | None", earlier), side_names(view), turned, colour)
-    elif is_table(view):
-        drawn = draw_table(view, colour)
+    elif has_four_hands(view):
+        drawn = draw_cards(view, colour)
     elif _is_grid(view):
         drawn = _draw_grid(view, changed_squares(cast(GridView, earlier), view) if earlier else set(), turned, colour)
     else:
@@ -49,13 +50,13 @@ def draw_board(game: Game, state: State, before: State | None, seat: int, colour
 
 
 def side_names(view: View) -> tuple[str, str]:
-    """What players call the two sides."""
-    first, second = view.get("sides", SIDES)
+    """Return the names of the two sides."""
+    first, second = view.get("sides", SIDE_NAMES)
     return first, second
 
 
 def side_text(game: Game, state: State, side: int, colour: bool, brief: bool = False) -> Text:
-    """What a side is called, and, unless `brief`, how to find it on the board: by its stone, colour or letters."""
+    """Write the name of a side and, unless `brief`, how to find it on the board: by its stone, colour or letters."""
     view = game.view(state)
     name = side_names(view)[side]
     if view["kind"] == "points":
@@ -64,7 +65,7 @@ def side_text(game: Game, state: State, side: int, colour: bool, brief: bool = F
         return Text(name, "bold")
     else:
         own = [face for face in _faces(view).values() if face.side == side]
-    style = look_of(view).style(side)
+    style = palette_of(view).style(side)
     if "pieces" not in view and "sides" not in view:
         return Text(f" {own[0].glyph} ", style) if colour else Text(own[0].letter)
     if colour:
@@ -78,7 +79,7 @@ def side_text(game: Game, state: State, side: int, colour: bool, brief: bool = F
 
 
 def rolled_text(game: Game, state: State, thrown: str, colour: bool) -> Text:
-    """Who rolled what, in the state that it led to."""
+    """Write which side rolled `thrown`; `state` is the one after the roll."""
     return Text.assemble(side_text(game, state, int(game.next_side(state)), colour, brief=True), f" rolls {thrown}")
 
 
@@ -86,30 +87,30 @@ def rolled_text(game: Game, state: State, thrown: str, colour: bool) -> Text:
 
 _DISC = "●"
 _SOLID = str.maketrans("♔♕♖♗♘♙⛀⛁⛂⛃", "♚♛♜♝♞♟●♚●♚")
-"""Outlined pieces as full ones, since colours tell the sides apart; and draughts, which few fonts have, by others."""
+"""Outlined pieces become full ones, since colours tell the sides apart, and draughts, which few fonts have, others."""
 _NO_EMOJI = "\N{VARIATION SELECTOR-15}"
 """Asks for a pawn as plain text; some terminals would draw it two cells wide."""
 
 
 class Face(NamedTuple):
-    """How one kind of cell is drawn."""
+    """The sign of one kind of cell."""
 
     side: int | None
     glyph: str
-    """In colours."""
+    """The sign in colours."""
     letter: str
-    """Without."""
+    """The sign without colours."""
 
 
 def _is_grid(view: View) -> TypeGuard[GridView]:
-    """Whether it is a grid that can be drawn here, of stones or of pieces."""
+    """Tell whether a view is a grid of stones or of pieces that can be drawn here."""
     if view["kind"] != "grid" or view["columns"] > len(LETTERS):
         return False
     return {cell for row in view["cells"] for cell in row} <= _faces(view).keys()
 
 
 def _faces(view: GridView) -> dict[Any, Face]:
-    """How each kind of cell is drawn."""
+    """Return the sign of each kind of cell, by its value in the view."""
     if "pieces" not in view:
         discs = (_DISC, _DISC) if "sides" in view else STONES[1:]
         stones = {1 + side: Face(side, discs[side], STONES[1 + side]) for side in (0, 1)}
@@ -125,7 +126,7 @@ def _faces(view: GridView) -> dict[Any, Face]:
 
 
 def changed_squares(before: GridView, after: GridView) -> set[Square]:
-    """The squares of the last move: where a stone was put, or all that changed where stones or pieces move."""
+    """Find the squares of the last move: where a stone was put, or all that changed where stones or pieces move."""
     pairs = {
         (r, c): (was, now)
         for r, rows in enumerate(zip(before["cells"], after["cells"], strict=True))
@@ -152,7 +153,7 @@ def _draw_grid(view: GridView, marked: set[Square], turned: bool, colour: bool) 
         width = paint.width * len(columns) + 2
         for place, row, half in ((0, from_top[0], "▄"), (len(lines) + 1, from_top[-1], "▀")):
             margin = " " * (paint.lean * row + len(numbers[row]))
-            lines.insert(place, Text(margin).append(half * width, paint.look.grounds[0]))
+            lines.insert(place, Text(margin).append(half * width, paint.palette.grounds[0]))
     if "names" not in view:
         letters = view.get("letters", LETTERS)
         names = "".join(f" {letters[column]}".ljust(paint.width) for column in from_left)
@@ -165,22 +166,22 @@ def _draw_grid(view: GridView, marked: set[Square], turned: bool, colour: bool) 
 
 
 class _Paint:
-    """How the squares of one view are drawn, all of them equally wide."""
+    """Draws the squares of one view, all of them equally wide."""
 
     def __init__(self, view: GridView, colour: bool) -> None:
-        self.view, self.colour, self.look, self.faces = view, colour, look_of(view), _faces(view)
+        self.view, self.colour, self.palette, self.faces = view, colour, palette_of(view), _faces(view)
         self.checkered, slanted = bool(view.get("checkered")), bool(view.get("slanted"))
         self.name_width = max((len(name) for row in view.get("names", []) for name in row), default=0)
         self.sign_width = max(cell_len(self.sign(face)) for face in self.faces.values()) + slanted
         self.width = self.name_width + self.sign_width + 2
         self.lean = self.width // 2 if slanted else 0
-        self.edge = Text(" " if colour and not self.checkered else "", self.look.style(None))
+        self.edge = Text(" " if colour and not self.checkered else "", self.palette.style(None))
 
     def sign(self, face: Face) -> str:
         return face.glyph if self.colour else face.letter
 
     def square(self, row: int, column: int, marked: bool) -> Text:
-        """One square: its ground in colours; brackets around a marked one where there are none."""
+        """Draw one square; a marked one has another background, or brackets where there are no colours."""
         face = self.faces[self.view["cells"][row][column]]
         name = self.view["names"][row][column].rjust(self.name_width) if self.name_width else ""
         sign = self.sign(face) if name.strip() or not self.name_width or face.side is not None else " "
@@ -190,5 +191,5 @@ class _Paint:
             return Text(name + text)
         light = self.checkered and (row + column) % 2 == 1
         return Text.assemble(
-            (name, self.look.style(None, light, marked)), (text, self.look.style(face.side, light, marked))
+            (name, self.palette.style(None, light, marked)), (text, self.palette.style(face.side, light, marked))
         )

@@ -1,4 +1,4 @@
-"""Cards round a table, drawn for a terminal: four hands, the trick between them, and what is known of the rest."""
+"""Games of four hands of cards, drawn for a terminal: the hands, the trick between them, and what is known of it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _RED = "HD"
 _COLUMN = 22
 
 
-def is_table(view: View) -> TypeGuard[CardsView]:
-    """Whether it is a table of four hands, which can be drawn here."""
+def has_four_hands(view: View) -> TypeGuard[CardsView]:
+    """Tell whether a view shows four hands of cards, which `draw_cards` can draw."""
     if view["kind"] != "cards":
         return False
     hands = view.get("hands")
     return isinstance(hands, dict) and set(hands) == set(COMPASS)
 
 
-def draw_table(view: CardsView, colour: bool) -> Text:
-    """N above, E on the right, S below and W on the left; a hand that is hidden says how many cards it has."""
+def draw_cards(view: CardsView, colour: bool) -> Text:
+    """Draw the hands, N above, E on the right, S below and W on the left; of a hidden one, its number of cards."""
     paint = _Paint(view, colour)
     north, east, south, west = (paint.hand(point) for point in COMPASS)
     trick = paint.trick()
@@ -48,7 +48,7 @@ class _Paint:
         return self.suit(card[0]).append(card[1], "bold" if self.colour else "")
 
     def hand(self, point: str) -> list[Text]:
-        """Who sits there, and the hand suit by suit; of a hidden one what is known."""
+        """Draw a title and the hand suit by suit; of a hidden hand, what is known of it."""
         view, cards = self.view, self.view["hands"][point]
         about = {"declarer": view["declarer"], "dummy": view["dummy"], "you": view["seat"], "to play": view["to_play"]}
         notes = ", ".join(note for note, whose in about.items() if whose == point)
@@ -60,7 +60,7 @@ class _Paint:
         return [title, hidden, *([Text.assemble("no ", void)] if void else [])]
 
     def trick(self) -> list[Text]:
-        """The cards of this trick, each before the hand that played it."""
+        """Draw the cards of this trick, each before the hand that played it."""
         played = {point: self.card(card) for point, card in self.view["trick"]}
         if not played:
             return []

@@ -1,4 +1,4 @@
-"""How a training run looks in the terminal: a live line of progress, or plain lines where stdout is no terminal."""
+"""A training run in the terminal: a live line of progress, or plain lines where stderr is no terminal."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.commands.lists import elo_text
-from beamzero.cli.common import err
+from beamzero.cli.common import elo_text, err
 from beamzero.training.report import Report, losses
 
 _COUNTS = {"searched": "searched states", "evaluations": "evaluations"}
-"""What searches count in a record, and what people read."""
+"""Figures of searches: their keys in a record, and their names for people."""
 
 _FIRST_TIME = "compiling (only the first time)"
 
 
 class TrainingDisplay(Report):
-    """Iteration, phase, games/s, what the searches do a second, losses, last rating, time left."""
+    """Shows the iteration, its phase, games and searches a second, losses, the last rating and the time left."""
 
     def __init__(self) -> None:
         self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
@@ -40,7 +39,7 @@ class TrainingDisplay(Report):
         self._figures: Table | Text = Text("")
         self._seen: set[str] = set()
         self._rating: Mapping[str, Any] | None = None
-        self._climb: Mapping[str, Any] | None = None
+        self._ladder: Mapping[str, Any] | None = None
         self._title, self._total = "", 0
         self._recent: list[float] = []
         self._last = time.monotonic()
@@ -79,7 +78,7 @@ class TrainingDisplay(Report):
         self._recent = [*self._recent[-9:], now - self._last]
         self._last = now
         self._rating = record.get("rating") or self._rating
-        self._climb = record.get("climb") or self._climb
+        self._ladder = record.get("climb") or self._ladder
         done = record["iteration"]
         # The first iteration compiles, so it says little about the others.
         usual = sorted(self._recent)[len(self._recent) // 2]
@@ -94,7 +93,7 @@ class TrainingDisplay(Report):
             **{f"loss {name}": f"{loss:.4f}" for name, loss in losses(record).items()},
             **({"turns": f"{record['mean_turns']:.1f}"} if "mean_turns" in record else {}),
             "Elo": elo_text(dict(self._rating)) if self._rating else "-",
-            **({"climb": f"{self._climb['total']:g} of {self._climb['of']}"} if self._climb else {}),
+            **({"climb": f"{self._ladder['total']:g} of {self._ladder['of']}"} if self._ladder else {}),
             "left": _clock(left),
         }
         self._bars.update(self._run, completed=done)
@@ -110,7 +109,7 @@ class TrainingDisplay(Report):
         self._draw()
 
     def message(self, text: str) -> None:
-        err.print(text, style="yellow" if err.is_terminal else None, markup=False, soft_wrap=True)
+        err.print(text, style="yellow" if err.is_terminal else None, soft_wrap=True)
 
     def _draw(self) -> None:
         if self._live is not None:

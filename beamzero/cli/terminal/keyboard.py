@@ -10,7 +10,7 @@ from rich.console import Console
 
 
 def keyboard(console: Console) -> Callable[[str], str]:
-    """A function that shows a prompt on `console` and gives the line that was typed; EOFError after the last."""
+    """Make a function that shows a prompt on `console` and returns the line that was typed; EOFError after the last."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  input() then edits lines and remembers them
 
@@ -18,12 +18,12 @@ def keyboard(console: Console) -> Callable[[str], str]:
         typed = sys.stdin.isatty()
         if typed and not console.stderr:
             return input(prompt)
-        console.print(prompt, end="", markup=False)
+        console.print(prompt, end="")
         line = sys.stdin.readline()
         if not line:
             raise EOFError
         if not typed:
-            console.print(line.rstrip("\n"), markup=False)  # so that what was piped in reads like a game
+            console.print(line.rstrip("\n"))  # so that what was piped in reads like a game
         return line
 
     return ask

@@ -1,4 +1,4 @@
-"""What an agent thinks of the moves, drawn for a terminal."""
+"""Values of moves and positions by an agent, drawn for a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from beamzero.records.review import Reviewed
 
 
 def draw_values(moves: Sequence[MoveValue], policy: bool = False) -> Text:
-    """A line for each move: its value as a number and a bar, its `policy` if asked for, what is best or proven."""
+    """Draw a line for each move: its value as a number and a bar, its probability if `policy`, best and proven."""
     width = max(4, *(len(move.move) for move in moves))
     head = f" {'move':<{width}}  value  {'loss ':>{_BAR}} {' win':<{_BAR}}" + ("  policy" if policy else "")
     return Text("\n").join(
@@ -40,7 +40,7 @@ _BAR = 12
 
 
 def draw_bar(value: float) -> Text:
-    """A bar from the middle: to the right and green for a win, to the left and red for a loss."""
+    """Draw a bar from the middle: to the right and green for a win, to the left and red for a loss."""
     halves = round(min(abs(value), 1.0) * _BAR * 2)
     full, half = divmod(halves, 2)
     left = ("▐" * half + "█" * full) if value < 0 else ""
@@ -54,7 +54,7 @@ def _result(move: MoveValue) -> str:
 
 
 def draw_steps(steps: Sequence[Step]) -> Table:
-    """A row for each depth: what it found, and what it took."""
+    """Draw a row for each depth: its value, its positions, their speed, and the best line."""
     table = Table(box=None, header_style="dim", padding=(0, 1, 0, 1))
     for name in ("depth", "value", "positions", "a second", "branching"):
         table.add_column(name, justify="right")
@@ -72,7 +72,7 @@ def draw_steps(steps: Sequence[Step]) -> Table:
 
 
 def draw_analysis(analysis: Analysis, side: Text) -> Group:
-    """All that an agent thinks of a position in which `side` is to move; its chance to win counts draws by half."""
+    """Draw an analysis of a position in which `side` is to move; the chance to win counts draws by half."""
     chance = (1 + analysis.value) / 2
     parts: list[Text | Table] = [
         Text.assemble(" ", side, f" to move, value {analysis.value:+z.2f} for that side, wins {chance:.0%}"), Text()
@@ -89,7 +89,7 @@ def draw_analysis(analysis: Analysis, side: Text) -> Group:
 
 
 def draw_move(row: Reviewed, side: Text, width: int, judged: bool = True, at_random: bool = False) -> Text:
-    """A line for a move of a game: who made it, what the position before it was worth, and what was better."""
+    """Draw a line for a move of a game: its side, the value of the position before it, and the better move."""
     style = {"??": "bold red", "?": "yellow"}.get(row.mark, "bold")
     line = Text.assemble(f"{row.number:>4} ", side, "  ", (f"{row.move + row.mark:<{width}}", style))
     if at_random:

@@ -1,4 +1,4 @@
-"""The true server as a process of its own, and hands and eyes for its page."""
+"""The true server as a process of its own, and functions that use its page as a person does."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Visitor:
 
 
 def seat_down(page: Page, game: str, *seats: str, **more: Any) -> str:
-    """Begin a game from the page's own origin, and go to it: what the dialog does, in one step. The table's id."""
+    """Begin a game from the page's own origin and go to it, as the dialog does. Returns the session's id."""
     body = {"game": game, "seats": seats or ("human", "random"), **more}
     ask = """async (body) => {
       const headers = {"Content-Type": "application/json"};

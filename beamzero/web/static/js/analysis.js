@@ -1,17 +1,17 @@
-// The analysis panel: what an analyst thinks of the shown position and of the whole game.
+// The analysis panel: values of the shown position by an agent, the analyst, and its review of the whole game.
 
 import { $, el, options, percent } from "./dom.js";
 import { drawCurve } from "./curve.js";
 import { shade } from "./boards/notes.js";
 import { agentTitle } from "./newgame.js";
-import { FORGOTTEN } from "./table.js";
+import { FORGOTTEN } from "./session.js";
 
-const PATIENCE = 150; // milliseconds that a position must stay before it is worth a thought
+const PATIENCE = 150; // milliseconds that a position must stay before it is analysed
 const LONGEST_LINE = 8; // moves of a line that are drawn
 
 export class Analysis {
   constructor(board) {
-    Object.assign(this, { board, table: null, answer: null, reviewed: null, isReviewing: false, chosen: null });
+    Object.assign(this, { board, session: null, answer: null, reviewed: null, isReviewing: false, chosen: null });
     $("analysis-toggle").addEventListener("click", () => this.toggle());
     $("analyst").addEventListener("change", () => {
       this.chosen = $("analyst").value;
@@ -20,22 +20,22 @@ export class Analysis {
     $("review").addEventListener("click", () => this.startReview());
     for (const event of ["pointerenter", "focus"]) $("line").addEventListener(event, () => this.traceLine());
     for (const event of ["pointerleave", "blur"]) $("line").addEventListener(event, () => board.trace(null));
-    furnishCurve((step) => this.table?.goToPlayed(this.table.index + step));
+    furnishCurve((step) => this.session?.goToPlayed(this.session.index + step));
   }
 
   get isOpen() {
     return !$("analysis").hidden;
   }
 
-  use(table) {
-    Object.assign(this, { table, answer: null, reviewed: null, isReviewing: false });
+  use(session) {
+    Object.assign(this, { session, answer: null, reviewed: null, isReviewing: false });
     this.showAnswer();
     $("curve").hidden = true;
     $("review-state").textContent = "";
-    table.addEventListener("shown", () => this.refresh());
-    table.addEventListener("review", ({ detail }) => this.takeReview(detail));
-    table.addEventListener("change", () => {
-      const isLost = this.isReviewing && table.state !== "open";
+    session.addEventListener("shown", () => this.refresh());
+    session.addEventListener("review", ({ detail }) => this.takeReview(detail));
+    session.addEventListener("change", () => {
+      const isLost = this.isReviewing && session.state !== "open";
       if (isLost) this.takeReview({ type: "error", message: "The connection was lost." });
     });
   }
@@ -65,19 +65,19 @@ export class Analysis {
     this.answer = null;
     this.board.trace(null);
     this.showAnswer();
-    if (this.isOpen && this.table?.shown) this.timer = setTimeout(() => this.think(), PATIENCE);
+    if (this.isOpen && this.session?.shown) this.timer = setTimeout(() => this.analyse(), PATIENCE);
   }
 
   // While a review goes on, the position has to wait: the server does one thing at a time for a page.
-  async think() {
-    const { table } = this;
-    if (!this.isOpen || this.isReviewing || table !== this.table) return;
-    if (table.shown.over) return this.say("The game is over here.");
-    const wanted = table.shown;
+  async analyse() {
+    const { session } = this;
+    if (!this.isOpen || this.isReviewing || session !== this.session) return;
+    if (session.shown.over) return this.say("The game is over here.");
+    const wanted = session.shown;
     this.say("Thinking…");
     try {
-      const answer = await table.analyse($("analyst").value);
-      if (table.shown !== wanted || table !== this.table) return;
+      const answer = await session.analyse($("analyst").value);
+      if (session.shown !== wanted || session !== this.session) return;
       this.answer = answer;
       this.say("");
     } catch (error) {
@@ -106,7 +106,7 @@ export class Analysis {
   row({ move, value, policy, proven, plies }) {
     const isBest = move === this.answer.best;
     const end = proven && plies !== null && plies !== undefined ? ` in ${plies}` : "";
-    const name = el("button", { type: "button", class: "link", click: () => this.table.tryMove(move) }, move);
+    const name = el("button", { type: "button", class: "link", click: () => this.session.tryMove(move) }, move);
     name.setAttribute("aria-label", `Try ${move}`);
     return el(
       "tr",
@@ -129,17 +129,17 @@ export class Analysis {
     $("winbar-far").style.height = `${100 - nearShare}%`;
     $("winbar-text").textContent = nearShare;
     bar.setAttribute("aria-valuenow", first);
-    bar.setAttribute("aria-valuetext", `${this.table.info.sides[0]} wins with ${first}%`);
+    bar.setAttribute("aria-valuetext", `${this.session.info.sides[0]} wins with ${first}%`);
   }
 
   // Where the moves of the line go is not in the answer: the positions on its way tell.
   async traceLine() {
-    const { answer, table } = this;
-    if (!answer || table.info.secret) return;
+    const { answer, session } = this;
+    if (!answer || session.info.secret) return;
     if (!answer.steps) {
       const moves = answer.line.slice(0, LONGEST_LINE);
-      const looks = moves.map((_, i) => table.peek(moves.slice(0, i + 1)));
-      const positions = await Promise.all(looks).catch(() => []);
+      const asked = moves.map((_, i) => session.peek(moves.slice(0, i + 1)));
+      const positions = await Promise.all(asked).catch(() => []);
       const turns = [answer.turn, ...positions.map((position) => position.turn)];
       answer.steps = positions.map(({ last }, i) => ({ places: last ?? [], side: turns[i] }));
     }
@@ -150,11 +150,11 @@ export class Analysis {
   // --- the whole game ----------------------------------------------------------------------------------------------
 
   startReview() {
-    this.reviewed = { moves: this.table.info.moves, values: [], marks: [] };
+    this.reviewed = { moves: this.session.info.moves, values: [], marks: [] };
     this.isReviewing = true;
     this.say("");
     $("review-state").textContent = "Reviewing…";
-    this.table.review($("analyst").value);
+    this.session.review($("analyst").value);
     this.showCurve();
   }
 
@@ -162,15 +162,15 @@ export class Analysis {
     const failed = type === "error";
     if (this.reviewed && !failed) Object.assign(this.reviewed, { values, marks: moves });
     this.isReviewing = !failed && (done < of || values.length < of);
-    const outcome = failed ? message : summary(moves, this.table.info.sides);
+    const outcome = failed ? message : summary(moves, this.session.info.sides);
     $("review-state").textContent = this.isReviewing ? `Reviewing, ${done} of ${of}…` : outcome;
-    this.table.emit("change");
+    this.session.emit("change");
     if (!this.isReviewing && !this.answer) this.refresh();
   }
 
   // A review holds as long as the game still begins with the moves that it saw.
   get marks() {
-    const played = this.table?.info?.moves ?? [];
+    const played = this.session?.info?.moves ?? [];
     const holds = this.reviewed?.moves.every((move, i) => move === played[i]);
     if (this.reviewed && !holds) this.reviewed = null;
     return this.reviewed?.marks ?? [];
@@ -181,8 +181,8 @@ export class Analysis {
     $("curve").hidden = !this.reviewed;
     if (!this.reviewed) return;
     const { values, moves } = this.reviewed;
-    const shown = Math.min(this.table.address().ply, moves.length);
-    const onChoose = (ply) => this.table.goToPlayed(ply);
+    const shown = Math.min(this.session.address().ply, moves.length);
+    const onChoose = (ply) => this.session.goToPlayed(ply);
     drawCurve($("curve"), { values, length: moves.length, marks, shown, onChoose });
   }
 }

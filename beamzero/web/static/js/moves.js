@@ -9,22 +9,22 @@ export class MoveList {
   }
 
   // `marks` are a review's: for each ply "", "?" or "??", and what was better.
-  show(table, marks) {
-    const { moves } = table.info;
-    const key = JSON.stringify([table.id, moves, marks]);
+  show(session, marks) {
+    const { moves } = session.info;
+    const key = JSON.stringify([session.id, moves, marks]);
     if (key !== this.key) this.rebuild(moves, marks);
     this.key = key;
-    const ply = table.isWhatIf ? table.branch.at : table.index;
+    const ply = session.isWhatIf ? session.branch.at : session.index;
     const buttons = $("moves").querySelectorAll("button");
     buttons.forEach((button, i) => {
       if (i + 1 === ply) button.setAttribute("aria-current", "true");
       else button.removeAttribute("aria-current");
     });
     this.reveal(buttons[ply - 1]);
-    $("whatif").hidden = !table.isWhatIf;
-    if (table.isWhatIf) {
-      const tried = table.branch.moves.slice(0, table.index - table.branch.at);
-      $("whatif-line").textContent = `after ${table.branch.at} moves, ${tried.join(" ")}`;
+    $("whatif").hidden = !session.isWhatIf;
+    if (session.isWhatIf) {
+      const tried = session.branch.moves.slice(0, session.index - session.branch.at);
+      $("whatif-line").textContent = `after ${session.branch.at} moves, ${tried.join(" ")}`;
     }
   }
 

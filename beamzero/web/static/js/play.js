@@ -1,9 +1,9 @@
-// The play page: it follows the address to a table, and joins board, clocks, moves and analysis to it.
+// The play page: it opens the game session of its address, and joins board, clocks, moves and analysis to it.
 
 import { get, post } from "./api.js";
 import { Analysis } from "./analysis.js";
 import { Board } from "./boards/board.js";
-import { sideColours } from "./boards/looks.js";
+import { sideColours } from "./boards/palette.js";
 import { Clocks } from "./clock.js";
 import { $, el } from "./dom.js";
 import { showEarlier } from "./games.js";
@@ -11,7 +11,7 @@ import { MoveList } from "./moves.js";
 import { NewGame } from "./newgame.js";
 import { play, setUpSound } from "./sound.js";
 import { resultText, statusText } from "./status.js";
-import { Table } from "./table.js";
+import { GameSession } from "./session.js";
 import { setUpTheme } from "./theme.js";
 
 const STEP_KEYS = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End: "last" };
@@ -19,12 +19,12 @@ const STEP_KEYS = { ArrowLeft: "back", ArrowRight: "forward", Home: "first", End
 class PlayPage {
   constructor(games) {
     this.games = games;
-    this.table = null;
+    this.session = null;
     this.turnedByHand = false;
     this.board = new Board($("board"), (moves) => this.meant(moves));
     this.analysis = new Analysis(this.board);
     this.clocks = new Clocks();
-    this.moves = new MoveList((ply) => this.table.goToPlayed(ply));
+    this.moves = new MoveList((ply) => this.session.goToPlayed(ply));
     this.newGame = new NewGame(games, (id) => (location.hash = `t=${id}`));
     this.setUpButtons();
     this.showGallery();
@@ -32,7 +32,7 @@ class PlayPage {
     this.followAddress();
   }
 
-  // --- which table -------------------------------------------------------------------------------------------------
+  // --- which session -----------------------------------------------------------------------------------------------
 
   followAddress() {
     const address = new URLSearchParams(location.hash.slice(1));
@@ -41,7 +41,7 @@ class PlayPage {
       this.newGame.open({ game: address.get("new"), opponent: address.get("opponent") });
     }
     const id = address.get("t");
-    if (id && id === this.table?.id) return;
+    if (id && id === this.session?.id) return;
     this.leave();
     if (id) this.enter(id);
     $("welcome").hidden = Boolean(id);
@@ -49,19 +49,19 @@ class PlayPage {
   }
 
   enter(id) {
-    const table = new Table(id);
-    this.table = table;
-    table.addEventListener("change", () => this.show());
-    table.addEventListener("shown", ({ detail }) => this.showPosition(detail));
-    table.addEventListener("trouble", ({ detail }) => this.tell(detail));
-    this.analysis.use(table);
+    const session = new GameSession(id);
+    this.session = session;
+    session.addEventListener("change", () => this.show());
+    session.addEventListener("shown", ({ detail }) => this.showPosition(detail));
+    session.addEventListener("trouble", ({ detail }) => this.tell(detail));
+    this.analysis.use(session);
   }
 
   leave() {
-    this.table?.close();
-    this.table = this.announced = null;
+    this.session?.close();
+    this.session = this.announced = null;
     this.turnedByHand = false;
-    $("table").hidden = true;
+    $("session").hidden = true;
     $("connection").hidden = true;
     document.title = "Play · beamzero";
     this.tell("");
@@ -69,10 +69,10 @@ class PlayPage {
 
   async showEarlier() {
     const onDeleted = (id) => {
-      if (id === this.table?.id) location.hash = "";
+      if (id === this.session?.id) location.hash = "";
       else this.showEarlier();
     };
-    await showEarlier(this.table?.id, onDeleted).catch(() => {});
+    await showEarlier(this.session?.id, onDeleted).catch(() => {});
   }
 
   showGallery() {
@@ -97,23 +97,23 @@ class PlayPage {
   setUpButtons() {
     const on = (id, action) => $(id).addEventListener("click", action);
     $("new-game").disabled = false;
-    on("new-game", () => this.newGame.open({ game: this.table?.info?.game }));
-    on("undo", () => this.table.send("undo"));
-    on("swap", () => this.table.send("swap"));
-    on("pause", () => this.table.send(this.table.info.paused ? "go" : "pause"));
+    on("new-game", () => this.newGame.open({ game: this.session?.info?.game }));
+    on("undo", () => this.session.send("undo"));
+    on("swap", () => this.session.send("swap"));
+    on("pause", () => this.session.send(this.session.info.paused ? "go" : "pause"));
     on("turn", () => this.turn());
     on("resign", () => this.askResign(true));
     on("resign-cancel", () => this.askResign(false));
     on("resign-confirm", () => {
-      this.table.send("resign");
+      this.session.send("resign");
       this.askResign(false);
     });
-    on("first", () => this.table.goTo(0));
-    on("back", () => this.table.goTo(this.table.index - 1));
-    on("forward", () => this.table.goTo(this.table.index + 1));
-    on("last", () => this.table.goTo(this.table.line.length));
+    on("first", () => this.session.goTo(0));
+    on("back", () => this.session.goTo(this.session.index - 1));
+    on("forward", () => this.session.goTo(this.session.index + 1));
+    on("last", () => this.session.goTo(this.session.line.length));
     on("try", () => this.toggleTrying());
-    on("whatif-back", () => this.table.leaveWhatIf());
+    on("whatif-back", () => this.session.leaveWhatIf());
     on("play-on", () => this.playOn());
     on("choice-cancel", () => $("choice").close());
     $("choice").addEventListener("close", () => this.board.putBack());
@@ -122,7 +122,7 @@ class PlayPage {
 
   key(event) {
     const isElsewhere = event.target.closest("input, select, textarea, dialog, [role=grid], [role=slider]");
-    if (!(event.key in STEP_KEYS) || !this.table?.info || isElsewhere) return;
+    if (!(event.key in STEP_KEYS) || !this.session?.info || isElsewhere) return;
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     $(STEP_KEYS[event.key]).click();
@@ -134,8 +134,8 @@ class PlayPage {
   }
 
   toggleTrying() {
-    this.table.trying = !this.table.trying;
-    if (!this.table.trying && this.table.isWhatIf) this.table.leaveWhatIf();
+    this.session.trying = !this.session.trying;
+    if (!this.session.trying && this.session.isWhatIf) this.session.leaveWhatIf();
     else this.show();
   }
 
@@ -146,9 +146,9 @@ class PlayPage {
   }
 
   meant(moves) {
-    if (moves.length === 1) return this.table.play(moves[0]);
+    if (moves.length === 1) return this.session.play(moves[0]);
     const choose = (move) => {
-      this.table.play(move);
+      this.session.play(move);
       $("choice").close();
     };
     $("choice-moves").replaceChildren(...moves.map((move) => moveButton(move, () => choose(move))));
@@ -156,7 +156,7 @@ class PlayPage {
   }
 
   async playOn() {
-    const { info, index, line } = this.table;
+    const { info, index, line } = this.session;
     const { clock, game, seats, start } = info;
     const body = { game, seats, position: start, moves: line.slice(0, index), clock: clock && this.fullClock(clock) };
     try {
@@ -167,7 +167,7 @@ class PlayPage {
     }
   }
 
-  // The time that a clock began with is not told: what is left, at least a minute, is near enough.
+  // The server does not say with how much time a clock began: the time left, at least a minute, is near enough.
   fullClock({ left, increment }) {
     return { minutes: Math.max(1, Math.ceil(Math.max(...left) / 60)), increment };
   }
@@ -175,69 +175,69 @@ class PlayPage {
   // --- what is shown -----------------------------------------------------------------------------------------------
 
   get isTurned() {
-    const { humans, shown } = this.table;
+    const { humans, shown } = this.session;
     const sitsOpposite = humans.length === 1 && humans[0] === 1;
     return Boolean(shown.view.turn) && sitsOpposite !== this.turnedByHand;
   }
 
   // The side that sits below the board.
   get near() {
-    const { view } = this.table.shown;
+    const { view } = this.session.shown;
     if (view.kind === "cards") return view.defenders.includes(view.seat) ? 1 : 0;
     return this.isTurned ? 1 : 0;
   }
 
   showPosition(before) {
-    const { table } = this;
-    const { shown, info } = table;
+    const { session } = this;
+    const { shown, info } = session;
     const step = before ? plies(shown) - plies(before) : 0;
     const turned = this.isTurned;
     this.board.nearSide = this.near;
     const colours = sideColours(shown.view);
-    colours.forEach((colour, side) => $("table").style.setProperty(`--side-${side}`, colour));
+    colours.forEach((colour, side) => $("session").style.setProperty(`--side-${side}`, colour));
     this.board.show(shown, {
       turned,
       sides: info.sides,
-      playable: table.canPlay,
+      playable: session.canPlay,
       step,
-      hurry: !table.following,
+      hurry: !session.following,
     });
-    if (step === 1) play(info.over && table.following ? "end" : "move");
+    if (step === 1) play(info.over && session.following ? "end" : "move");
     this.showPlaceless();
   }
 
   // Moves that cannot be clicked on the board are buttons.
   showPlaceless() {
-    const { table, board } = this;
+    const { session, board } = this;
     const show = () => {
-      if (table !== this.table) return;
-      const moves = table.canPlay ? table.shown.legal.filter((move) => !board.isOnBoard(move)) : [];
-      $("placeless").replaceChildren(...moves.map(({ move }) => moveButton(move, () => table.play(move))));
+      if (session !== this.session) return;
+      const moves = session.canPlay ? session.shown.legal.filter((move) => !board.isOnBoard(move)) : [];
+      $("placeless").replaceChildren(...moves.map(({ move }) => moveButton(move, () => session.play(move))));
     };
     board.queue = board.queue.then(show);
   }
 
   show() {
-    const { table } = this;
+    const { session } = this;
     this.showConnection();
-    const { info } = table;
+    const { info } = session;
     if (!info) return;
-    $("table").hidden = false;
+    $("session").hidden = false;
     $("title").textContent = info.title;
     document.title = `${info.title} · beamzero`;
-    $("status").textContent = statusText(table);
-    $("status").classList.toggle("thinking", info.thinking && table.following);
-    $("status").classList.toggle("mine", table.isMyTurn);
+    $("status").textContent = statusText(session);
+    $("status").classList.toggle("thinking", info.thinking && session.following);
+    $("status").classList.toggle("mine", session.isMyTurn);
     $("preparing").hidden = !info.preparing;
     $("preparing").textContent = info.preparing ? `Preparing: ${info.preparing}…` : "";
-    if (info !== this.told) this.tell(info.trouble ?? "");
-    this.told = info;
-    $("note").textContent = table.shown?.view.note ?? "";
-    this.board.setPlayable(table.canPlay);
+    if (info !== this.latest) this.tell(info.trouble ?? "");
+    this.latest = info;
+    $("note").textContent = session.shown?.view.note ?? "";
+    this.board.setPlayable(session.canPlay);
     this.showPlayers();
     this.showButtons();
     this.clocks.set(info);
-    this.moves.show(table, this.analysis.marks);
+    this.moves.show(session, this.analysis.marks);
     this.analysis.showAnalysts(info.agents, info.seats);
     this.analysis.showCurve();
     this.showRecords();
@@ -245,7 +245,7 @@ class PlayPage {
   }
 
   showConnection() {
-    const { state, goneBecause } = this.table;
+    const { state, goneBecause } = this.session;
     const isGone = state === "gone";
     $("connection").hidden = state !== "lost" && !isGone;
     $("connection").textContent = isGone ? goneBecause : "The connection is lost. Trying again…";
@@ -253,7 +253,7 @@ class PlayPage {
   }
 
   showPlayers() {
-    const { info, shown, following } = this.table;
+    const { info, shown, following } = this.session;
     const isOver = !shown || shown.over || (info.over && following);
     const near = shown ? this.near : 0;
     const key = JSON.stringify([info.names, info.sides, near]);
@@ -268,7 +268,7 @@ class PlayPage {
   }
 
   showButtons() {
-    const { info, humans, following, index, line } = this.table;
+    const { info, humans, following, index, line } = this.session;
     const watches = humans.length === 0;
     $("undo").disabled = watches || info.moves.length === 0 || !following || info.hidden;
     $("swap").disabled = humans.length !== 1 || info.over || info.hidden;
@@ -277,30 +277,30 @@ class PlayPage {
     $("undo").hidden = $("swap").hidden = $("resign").hidden = watches;
     $("pause").hidden = !watches || info.over;
     $("pause").textContent = info.paused ? "Go on" : "Pause";
-    $("turn").hidden = !this.table.shown?.view.turn;
+    $("turn").hidden = !this.session.shown?.view.turn;
     $("first").disabled = $("back").disabled = index === 0;
     $("forward").disabled = $("last").disabled = index === line.length;
-    $("try").setAttribute("aria-pressed", this.table.trying);
+    $("try").setAttribute("aria-pressed", this.session.trying);
     $("try").disabled = info.secret;
     $("review").disabled = info.moves.length === 0 || info.secret;
   }
 
   showRecords() {
-    const key = JSON.stringify([this.table.id, this.table.info.formats]);
+    const key = JSON.stringify([this.session.id, this.session.info.formats]);
     if (this.records === key) return;
     this.records = key;
     const link = (format) =>
       el(
         "a",
-        { class: "button", href: this.table.recordPath(format), download: "", "data-testid": `record-${format}` },
+        { class: "button", href: this.session.recordPath(format), download: "", "data-testid": `record-${format}` },
         `Download ${format.toUpperCase()}`,
       );
     const none = "There are hidden cards: the game can be saved once it is over.";
-    $("records").replaceChildren(...(this.table.info.secret ? [none] : this.table.info.formats.map(link)));
+    $("records").replaceChildren(...(this.session.info.secret ? [none] : this.session.info.formats.map(link)));
   }
 
   announce() {
-    const { info } = this.table;
+    const { info } = this.session;
     const count = info.moves.length;
     const key = `${count} ${info.over}`;
     if (key === this.announced) return;

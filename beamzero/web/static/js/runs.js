@@ -1,4 +1,4 @@
-// The runs page: a table of runs, and charts of those that are chosen, kept up to date while the page is looked at.
+// The runs page: a table of runs, and charts of those that are chosen, kept up to date while the page is visible.
 
 import { get } from "./api.js";
 import { drawChart } from "./chart.js";
@@ -28,7 +28,7 @@ class RunsPage {
     this.keepUp();
   }
 
-  // One round at a time; none while nobody looks.
+  // One round at a time; none while the page is hidden.
   async keepUp() {
     if (this.isAsking) return;
     this.isAsking = true;

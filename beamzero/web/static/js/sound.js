@@ -1,4 +1,4 @@
-// Short clicks for moves, made on the spot; off until someone turns them on.
+// Short clicks for moves, made on the spot; off until a person turns them on.
 
 const KEY = "beamzero.sound";
 const TONES = { move: [520, 0.05], tick: [900, 0.02], end: [330, 0.35] };

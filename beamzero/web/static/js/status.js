@@ -1,20 +1,20 @@
-// What is going on, in a sentence.
+// The state of a game, in a sentence.
 
 export function nameOf(info, side) {
   const { names, sides } = info;
   return names[side] && names[side] !== sides[side] ? `${names[side]} (${sides[side]})` : sides[side];
 }
 
-export function statusText(table) {
-  const { info, shown } = table;
-  if (table.isWhatIf) return shown?.over ? `What if: the game would be over, ${shown.reason}.` : "What if: only tried.";
-  if (!table.following) return `Position after ${table.index} of ${info.moves.length} moves.`;
+export function statusText(session) {
+  const { info, shown } = session;
+  if (session.isWhatIf) return shown?.over ? `What if: the game would be over, ${shown.reason}.` : "What if: only tried.";
+  if (!session.following) return `Position after ${session.index} of ${info.moves.length} moves.`;
   if (info.over) return resultText(info);
   if (info.paused) return "Paused.";
   const mover = nameOf(info, info.turn);
   if (info.thinking) return `${mover} is thinking…`;
-  if (!table.isHuman(info.turn)) return `${mover} to move.`;
-  return `${table.humans.length === 1 ? "Your turn: " : ""}${info.sides[info.turn]} to move.`;
+  if (!session.isHuman(info.turn)) return `${mover} to move.`;
+  return `${session.humans.length === 1 ? "Your turn: " : ""}${info.sides[info.turn]} to move.`;
 }
 
 export function resultText(info) {

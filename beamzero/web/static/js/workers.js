@@ -1,8 +1,8 @@
-// Who does the work of a run on a cluster: curves over its iterations, and a card with each worker of the last one.
+// The workers of a run on a cluster: curves over its iterations, and a card with each worker of the last one.
 
 import { el } from "./dom.js";
 
-// Charts as those of the runs page; `plain` makes a series of a run out of a value of its rows.
+// Returns charts in the form of the runs page; `plain` makes a series of a run from a value of its rows.
 export function workerCharts(plain) {
   return [
     { id: "chart-busy", title: "Workers busy, % of the time, least to most", seriesOf: (run) => [busySeries(run)] },
@@ -15,10 +15,10 @@ const pieceRate = (row) => row.crew?.pieces_per_second;
 const percents = (share) => 100 * share;
 
 function busySeries({ info, rows, axis, colour }) {
-  const known = rows.filter(({ crew }) => Number.isFinite(crew?.busy));
-  const points = known.map(({ crew, ...row }) => {
-    const [low, high] = [crew.least ?? crew.busy, crew.most ?? crew.busy].map(percents);
-    return { x: row[axis], y: percents(crew.busy), low, high };
+  const known = rows.filter(({ crew: workers }) => Number.isFinite(workers?.busy));
+  const points = known.map(({ crew: workers, ...row }) => {
+    const [low, high] = [workers.least ?? workers.busy, workers.most ?? workers.busy].map(percents);
+    return { x: row[axis], y: percents(workers.busy), low, high };
   });
   return { name: info.id, colour, points };
 }

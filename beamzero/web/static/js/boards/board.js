@@ -4,7 +4,7 @@ import { furnish, svg } from "../dom.js";
 import { rendererOf } from "./index.js";
 import { Motion, mayMove } from "./motion.js";
 import { Notes } from "./notes.js";
-import { lookOf } from "./looks.js";
+import { paletteOf } from "./palette.js";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const DRAG_FROM = 6; // pixels that a pointer may tremble in a click
@@ -71,7 +71,7 @@ export class Board {
   build(drawing, shape, view) {
     Object.assign(this, { drawing, shape, focused: null });
     const { width, height } = drawing;
-    furnish(this.root, { viewBox: `0 0 ${width} ${height}`, class: `board kind-${view.kind} look-${lookOf(view)}` });
+    furnish(this.root, { viewBox: `0 0 ${width} ${height}`, class: `board kind-${view.kind} palette-${paletteOf(view)}` });
     this.root.classList.toggle("checkered", Boolean(view.checkered));
     this.root.parentNode.style.setProperty("--aspect", width / height);
     this.layers.back.replaceChildren(drawing.back);

@@ -1,6 +1,6 @@
-// A card table of four hands, drawn from a view of kind "cards". Hands that are hidden are so in the view already.
+// Four hands of cards, drawn from a view of kind "cards". Hidden hands are hidden in the view already.
 //
-// Places are cards, [suit, rank]: they lie in a hand, in the trick, or nowhere that anyone sees.
+// Places are cards, [suit, rank]: they lie in a hand, in the trick, or nowhere visible.
 
 import { svg } from "../dom.js";
 import { RANKS, SUITS, TALL, WIDE, back, cardName, face, suitText, suitWord } from "./deck.js";
@@ -25,7 +25,7 @@ export class Cards {
   constructor(view, turned, sides) {
     Object.assign(this, { view, sides, movesPlaces: true, boxes: new Map(), pieces: new Map(), radius: 36 });
     const bottom = CLOCKWISE.indexOf(bottomOf(view));
-    // From the bottom clockwise: the next hand sits to the left of whoever looks.
+    // From the bottom clockwise: the next hand sits to the left.
     this.seats = ["bottom", "left", "top", "right"].map((where, i) => [CLOCKWISE[(bottom + i) % 4], where]);
     this.where = Object.fromEntries(this.seats);
     this.width = 12 * ACROSS + WIDE + 2 * RIM + 160;
@@ -214,7 +214,7 @@ export class Cards {
   }
 }
 
-// Who looks sits at the bottom; where all is open, the declarer.
+// The hand at the bottom: the person's own, or the declarer's where all hands are open.
 function bottomOf(view) {
   return view.seat ?? view.declarer;
 }

@@ -2,7 +2,7 @@
 
 import { svg } from "../dom.js";
 import { figure, nameOfGlyph, pencilled } from "./figures.js";
-import { lookOf, sideColours } from "./looks.js";
+import { paletteOf, sideColours } from "./palette.js";
 
 const CELL = 100;
 const HALF = CELL / 2;
@@ -11,24 +11,24 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
 export class Grid {
   static shape(view) {
-    return [view.rows, view.columns, view.slanted, view.checkered, lookOf(view)].join();
+    return [view.rows, view.columns, view.slanted, view.checkered, paletteOf(view)].join();
   }
 
   constructor(view, turned, sides) {
-    Object.assign(this, { view, turned, sides, look: lookOf(view), colours: sideColours(view) });
+    Object.assign(this, { view, turned, sides, palette: paletteOf(view), colours: sideColours(view) });
     this.rowHeight = view.slanted ? (CELL * Math.sqrt(3)) / 2 : CELL;
     this.tip = view.slanted ? CELL / Math.sqrt(3) - HALF : 0; // how far a hexagon sticks out of its square
     this.margin = view.names ? MARGIN / 3 : MARGIN;
     this.width = view.columns * CELL + (view.slanted ? (view.rows - 1) * HALF : 0) + 2 * this.margin;
     this.height = (view.rows - 1) * this.rowHeight + CELL + 2 * this.tip + 2 * this.margin;
     this.radius = HALF;
-    this.hidden = this.look === "blue" ? 4 : 0; // how much of a cell's edge lies behind the plate, not to shine out
+    this.hidden = this.palette === "blue" ? 4 : 0; // how much of a cell's edge lies behind the plate, not to shine out
     this.rows = this.placesByRow();
     this.pieces = new Map();
     this.marks = svg("g");
     this.men = svg("g");
     this.back = svg("g", { class: "grid-back" }, this.ground(), this.marks, this.men);
-    this.front = svg("g", { class: "grid-front" }, ...(this.look === "blue" ? [this.frame()] : []), this.coordinates());
+    this.front = svg("g", { class: "grid-front" }, ...(this.palette === "blue" ? [this.frame()] : []), this.coordinates());
   }
 
   // --- where things are --------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ export class Grid {
   ground() {
     const ground = svg("g");
     const { width, height } = this;
-    if (this.look !== "paper" && this.look !== "cells") {
+    if (this.palette !== "paper" && this.palette !== "cells") {
       ground.append(svg("rect", { class: "board-edge", width, height, rx: 14 }));
     }
     if (this.isLined) return append(ground, this.lines());
@@ -89,7 +89,7 @@ export class Grid {
 
   // Stones on a wooden board stand where lines cross, as in Go.
   get isLined() {
-    return this.look === "wood" && !this.view.checkered && !this.view.pieces;
+    return this.palette === "wood" && !this.view.checkered && !this.view.pieces;
   }
 
   lines() {
@@ -163,7 +163,7 @@ export class Grid {
   figure(cell) {
     const side = this.sideOf(this.view, cell);
     const glyph = typeof cell === "number" ? null : (this.view.pieces?.[cell]?.glyph ?? cell);
-    const isPencilled = glyph === null && this.look === "paper" && !this.view.sides;
+    const isPencilled = glyph === null && this.palette === "paper" && !this.view.sides;
     return isPencilled ? pencilled(side, this.colours[side]) : figure(glyph, side, this.colours[side]);
   }
 
@@ -177,7 +177,7 @@ export class Grid {
       }),
     );
     this.front.querySelectorAll(".last-dot").forEach((dot) => dot.remove());
-    if (this.view.checkered || this.look === "paper") return;
+    if (this.view.checkered || this.palette === "paper") return;
     for (const place of places.filter((place) => this.cell(this.view, place))) {
       const [cx, cy] = this.centre(place);
       this.front.append(svg("circle", { class: "last-dot", cx, cy, r: 9 }));

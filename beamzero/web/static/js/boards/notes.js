@@ -1,4 +1,4 @@
-// What an analyst says, written on the board: values at the places of moves, arrows, and the line it expects.
+// An analysis on the board: values at the places of moves, arrows, and the expected line.
 
 import { percent, svg } from "../dom.js";
 

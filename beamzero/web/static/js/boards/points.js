@@ -4,7 +4,7 @@
 
 import { svg } from "../dom.js";
 import { figure } from "./figures.js";
-import { sideColours } from "./looks.js";
+import { sideColours } from "./palette.js";
 
 const WIDE = 96; // from one point to the next
 const TALL = 430; // of a point's column

@@ -16,9 +16,9 @@ export class Poker extends Still {
   constructor(view, turned, sides) {
     super();
     Object.assign(this, { sides, near: turned ? 1 : 0, width: WIDTH, height: HEIGHT, radius: 40 });
-    this.table = svg("g", { class: "card-words" });
+    this.drawn = svg("g", { class: "card-words" });
     const felt = svg("rect", { class: "board-edge", width: WIDTH, height: HEIGHT, rx: 18 });
-    this.back = svg("g", { class: "cards" }, felt, this.table);
+    this.back = svg("g", { class: "cards" }, felt, this.drawn);
     this.front = svg("g");
   }
 
@@ -35,7 +35,7 @@ export class Poker extends Still {
     );
     const seats = [this.seat(view, far, 46), this.seat(view, this.near, HEIGHT - 40)];
     const pot = svg("text", { class: "card-contract end", x: WIDTH - 40, y: cy }, `Pot ${view.paid[0] + view.paid[1]}`);
-    this.table.replaceChildren(...cards, ...seats, pot, ...this.talk(view));
+    this.drawn.replaceChildren(...cards, ...seats, pot, ...this.talk(view));
   }
 
   seat({ paid }, side, y) {

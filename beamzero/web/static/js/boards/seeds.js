@@ -7,8 +7,8 @@ export function counts(view) {
   return all;
 }
 
-// The places that the seeds of the house `start` fell into, in order. A view says only what came of a move, so each way
-// of sowing that there is, is tried, and the one that explains most is taken; what it leaves open are captures.
+// The places that the seeds of the house `start` fell into, in order. A view has only the result of a move, so each way
+// of sowing is tried, and the one that explains most is taken; the rest are captures.
 export function wayOfSeeds(before, after, start) {
   const seeds = counts(before).get(start);
   if (!seeds) return null;

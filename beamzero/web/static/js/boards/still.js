@@ -1,4 +1,4 @@
-// What boards have in common on which nothing can be clicked: their moves are buttons below them.
+// The methods of boards on which nothing can be clicked: their moves are buttons below them.
 
 export class Still {
   constructor() {

@@ -1,4 +1,4 @@
-// Whatever has no picture: the game's own text. Its moves are buttons below the board.
+// The game's own text, for views of no other kind. Its moves are buttons below the board.
 
 import { svg } from "../dom.js";
 import { Still } from "./still.js";

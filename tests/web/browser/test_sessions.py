@@ -1,4 +1,4 @@
-"""What becomes of a game: it outlives pages and servers, is nobody else's, and ends in more ways than by its rules."""
+"""A game session outlives pages and servers, belongs to one browser, and ends in more ways than by its rules."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_two_browsers_play_at_once_and_neither_opens_the_games_of_the_other(visi
         played = moves(page)
         page.evaluate("(id) => { location.hash = `t=${id}`; }", other)
         expect(page.get_by_text("you have no such game")).to_be_visible()
-        expect(page.locator("#table")).to_be_hidden()
+        expect(page.locator("#session")).to_be_hidden()
         page.evaluate("(id) => { location.hash = `t=${id}`; }", own)
         wait_for_turn(page)
         assert moves(page) == played and page.get_by_text("you have no such game").is_hidden()

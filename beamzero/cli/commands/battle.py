@@ -1,4 +1,4 @@
-"""Measuring: battles, ratings, and counting the lines of play."""
+"""`beamzero battle`: many games between two agents."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ from rich.text import Text
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import MOST_GAMES
 from beamzero.arena.intervals import points_interval
-from beamzero.cli.commands.cluster import Cluster, WorkerGpus, Workers, playing_on
-from beamzero.cli.common import AgentName, AsJson, GameName, Moves, SaveGames, Seed, err, out, print_json, progress_bar
-from beamzero.cli.position import Position, play_moves
-from beamzero.core.errors import BadInput
+from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
+from beamzero.cli.common import (
+    AgentName,
+    AsJson,
+    GameName,
+    SaveGames,
+    Seed,
+    err,
+    out,
+    print_json,
+    print_troubles,
+    progress_bar,
+)
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.records.files import add_records, check_format
 from beamzero.records.record import GameRecord, records_of
-from beamzero.search.perft import perft as count_lines
 
-Games = Annotated[
+_Games = Annotated[
     int,
     typer.Option(
         help="How many games; an even number, since each opening is played with both colours. As many as memory holds,"
@@ -33,15 +41,15 @@ Games = Annotated[
 RandomPlies = Annotated[
     int | None,
     typer.Option(
-        help="Random moves that open each game; more where that gives too few openings.",
+        help="Random moves at the start of each game; more where these give too few different openings.",
         show_default="2, but 0 where dice or cards make games differ already",
     ),
 ]
-Longest = Annotated[
+_Longest = Annotated[
     int | None,
     typer.Option(
         metavar="PLIES",
-        help="Games that are not over after so many plies are drawn: the battle lasts as long as its longest game.",
+        help="Games that are not over after this many plies are draws; a battle lasts as long as its longest game.",
         show_default="as long as the rules allow",
     ),
 ]
@@ -49,16 +57,15 @@ Longest = Annotated[
 
 def register(app: typer.Typer) -> None:
     app.command("battle")(battle_command)
-    app.command("perft")(perft_command)
 
 
 def battle_command(
     game: GameName,
     agent: AgentName,
     opponent: Annotated[str, typer.Argument(metavar="AGENT", help="The other agent.")],
-    games: Games = 1000,
+    games: _Games = 1000,
     random_plies: RandomPlies = None,
-    longest: Longest = None,
+    longest: _Longest = None,
     seed: Seed = 0,
     save: SaveGames = None,
     cluster: Cluster = None,
@@ -86,9 +93,7 @@ def battle_command(
             longest=longest,
             play=play,
         )
-    for player in (one, other):
-        for trouble in player.troubles:
-            err.print(trouble, style="red", markup=False, soft_wrap=True)
+    print_troubles((one, other))
     if json:
         print_json(battle_json(played))
     else:
@@ -96,7 +101,7 @@ def battle_command(
     if save is not None:
         with progress_bar("writing the games") as update:
             add_records(save, _counted(records_of(rules, played), played.games, update))
-        (err if json else out).print(f"added to {save}", style="dim", markup=False)
+        (err if json else out).print(f"added to {save}", style="dim")
     return None
 
 
@@ -109,7 +114,8 @@ def _counted(
 
 
 def battle_json(played: Battle) -> dict[str, Any]:
-    by_side = {name: vars(played.tally(turn)) for turn, name in enumerate(("first", "second"))}
+    """Return the result of a battle as JSON."""
+    by_side = {name: vars(played.tally(place)) for place, name in enumerate(("first", "second"))}
     return {
         "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
         "score": played.score, "interval": list(played.interval), "by_side": by_side,
@@ -119,7 +125,7 @@ def battle_json(played: Battle) -> dict[str, Any]:
 
 
 def _points(played: Battle) -> dict[str, Any]:
-    """What was won a game, where a win can be worth more or less."""
+    """Return the points won a game, for games in which a win can count more or less; empty for others."""
     if played.pair_points is None:
         return {}
     game = make_game(played.game)
@@ -128,22 +134,23 @@ def _points(played: Battle) -> dict[str, Any]:
 
 
 def show_battle(played: Battle) -> None:
+    """Print the result of a battle for people."""
     table = Table(box=None, header_style="bold")
     agent, opponent = played.agents
     table.add_column(agent)
     for title in ("wins", "draws", "losses", "score"):
         table.add_column(title, justify="right")
-    for name, turn in (*zip(_turn_names(played), (0, 1)), ("all games", None)):
-        tally = played.tally(turn)
+    for name, place in (*zip(_place_names(played), (0, 1)), ("all games", None)):
+        tally = played.tally(place)
         score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
         table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
     out.print(table)
     low, high = played.interval
     against = f" against {opponent}, 95% interval {low:.3f} to {high:.3f}"
     out.print(Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against))
-    if won := _points(played):
-        mean, (low, high) = won["points"], won["points_interval"]
-        a_game = f" {won['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
+    if points := _points(played):
+        mean, (low, high) = points["points"], points["points_interval"]
+        a_game = f" {points['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
         out.print(Text.assemble("and wins ", (f"{mean:+.3f}", "bold"), a_game))
     plies = f"openings of {played.random_plies} random plies" if played.random_plies else "first positions"
     out.print(
@@ -158,33 +165,10 @@ def show_battle(played: Battle) -> None:
             out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")
 
 
-def _turn_names(played: Battle) -> tuple[str, str]:
-    """What it is to move first and second; with the names of the sides, if they have any and one always begins."""
+def _place_names(played: Battle) -> tuple[str, str]:
+    """Name the rows of games that the agent began and did not, with its side where one side always begins."""
     game = make_game(played.game)
     names = game.view(game.init(jax.random.key(0))).get("sides")
     if names is None or played.starter is None:
         return "moving first", "moving second"
     return f"moving first, {names[played.starter]}", f"moving second, {names[1 - played.starter]}"
-
-
-def perft_command(
-    game: GameName,
-    depth: Annotated[int, typer.Argument(help="How many moves deep to count.")],
-    position: Position = None,
-    moves: Moves = "",
-    json: AsJson = False,
-) -> None:
-    """Count the lines of play, move by move: the classic check of the rules."""
-    rules = make_game(game)
-    if rules.num_chance:
-        raise BadInput(f"{rules.name} has chance events, whose lines cannot be counted")
-    if not 1 <= depth <= 100:
-        raise BadInput(f"depth is {depth}, but must be 1 to 100")
-    state = play_moves(rules, moves, position)
-    with progress_bar("counting") as update:
-        nodes = count_lines(rules, depth, state, lambda seen: update(f"{seen:,} lines", 0, 1))
-    if json:
-        return print_json({"game": rules.spec, "depth": depth, "nodes": nodes})
-    for ply, number in enumerate(nodes, 1):
-        out.print(f"{ply:>3}  {number:>16,}")
-    return None

@@ -1,4 +1,4 @@
-// What a board is made of, and the colours of its two sides.
+// The palette of a board by name, and the colours of its two sides.
 
 const COLOURS = {
   black: "#1d1f21",
@@ -16,7 +16,7 @@ const USUAL = {
   cells: ["red", "blue"],
 };
 
-export function lookOf(view) {
+export function paletteOf(view) {
   if (view.look in USUAL) return view.look;
   if (view.kind === "cards") return "felt";
   if (view.kind !== "grid" || view.checkered) return "wood";
@@ -25,6 +25,6 @@ export function lookOf(view) {
 }
 
 export function sideColours(view) {
-  const usual = USUAL[lookOf(view)];
+  const usual = USUAL[paletteOf(view)];
   return [0, 1].map((side) => COLOURS[view.sides?.[side]?.toLowerCase()] ?? COLOURS[usual[side]]);
 }

@@ -1,4 +1,4 @@
-"""What commands that can use a cluster share."""
+"""Options and workers of commands that can use a cluster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def workers_of(
     game: Game | None = None,
     algorithm: str | None = None,
 ) -> Iterator[Pool | None]:
-    """The workers that were asked for, who know `game` and `algorithm`; None where the work is to be done here."""
+    """Start the workers that were asked for, with the files of `game` and `algorithm`; None without a cluster."""
     if cluster is None:
         if workers is not None or gpus:
             raise BadInput("--workers and --worker-gpus are for --cluster: say which one, such as --cluster local")
@@ -62,7 +62,7 @@ def workers_of(
 
 
 def _room(machines: Sequence[Mapping[str, float]], gpus: float) -> int:
-    """How many workers there is room for, at least 1; BadInput where no machine has the GPUs that each is to have."""
+    """Count the workers that fit on `machines`, at least 1; BadInput where none has the GPUs that each is to have."""
     most = max((machine.get("GPU", 0.0) for machine in machines), default=0.0)
     if gpus > most:
         raise BadInput(f"--worker-gpus is {gpus:g}, but no machine of the cluster has more than {most:g}")
@@ -72,31 +72,31 @@ def _room(machines: Sequence[Mapping[str, float]], gpus: float) -> int:
     return max(1, int(sum(cores)))
 
 
-def tell(text: str) -> None:
-    """Say what happened to a worker."""
-    err.print(text, markup=False, soft_wrap=True)
+def warn_of_worker(text: str) -> None:
+    """Print on stderr what happened to a worker."""
+    err.print(text, soft_wrap=True)
 
 
 @contextlib.contextmanager
 def playing_on(cluster: str | None, workers: int | None, gpus: float, game: Game) -> Iterator[Play]:
-    """Who plays the games of battles: the workers that were asked for, or this process."""
-    with workers_of(cluster, workers, gpus, tell, game) as pool:
+    """Yield the function that plays the games of battles: on the workers that were asked for, or in this process."""
+    with workers_of(cluster, workers, gpus, warn_of_worker, game) as pool:
         yield play_games if pool is None else ClusterPlay(pool)
 
 
 @contextlib.contextmanager
 def training_on(cluster: str | None, workers: int | None, gpus: float) -> Iterator[tuple[DoJobs, int]]:
-    """Who does trainings, and how many at once: workers on a cluster, or processes here."""
+    """Yield the function that does trainings, and how many at once: workers on a cluster, or processes here."""
     if cluster is None and not gpus:
         yield do_jobs, workers or 1
         return
-    with workers_of(cluster, workers, gpus, tell) as pool:
+    with workers_of(cluster, workers, gpus, warn_of_worker) as pool:
         assert pool is not None
         yield ClusterJobs(pool), pool.wanted
 
 
 def lasting(folder: Path) -> Path:
-    """A folder for results, unless it is among the copied files of a job: Ray removes these some time after it."""
+    """Return `folder`; BadInput where it is among the files that Ray copied for a job, and removes after it."""
     if "working_dir_files" in Path(os.path.realpath(folder)).parts:
         raise BadInput(f"{folder} is among the files that Ray copied for this job, and goes with them: name another")
     return folder

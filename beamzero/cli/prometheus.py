@@ -1,4 +1,4 @@
-"""How a training run looks to Prometheus: its numbers at an address, for as long as the command runs."""
+"""Metrics of a training run for Prometheus, served for as long as the command runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Prometheus = Annotated[
 HERE = "127.0.0.1"
 
 Values = Mapping[tuple[str, ...], float]
-"""Of a metric, by the values of its labels."""
+"""The values of a metric, by the values of its labels."""
 
 _COUNTS = {
     "games": ("games", "Games played"),
@@ -37,12 +37,12 @@ _COUNTS = {
     "searched": ("searched_states", "States that were searched after the games"),
     "evaluations": ("evaluations", "Evaluations that searches asked for"),
 }
-"""What records count, by their keys: the name that Prometheus knows it by, and what it is."""
+"""Counts of a record, by their keys: the metric's name and its meaning."""
 
 
 @contextlib.contextmanager
 def metrics_at(address: str | None, say: Callable[[str], None]) -> Iterator[Any]:
-    """A registry of metrics that is served at `address` until the block ends; None where nobody asked for it."""
+    """Yield a registry of metrics that is served at `address` until the block ends; None without an address."""
     if address is None:
         yield None
         return
@@ -69,7 +69,7 @@ def metrics_at(address: str | None, say: Callable[[str], None]) -> Iterator[Any]
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """The host and the port of ``PORT``, ``HOST:PORT`` or ``[::1]:PORT``."""
+    """Read the host and the port of ``PORT``, ``HOST:PORT`` or ``[::1]:PORT``."""
     found = re.fullmatch(r"(?:(?:\[([^\[\]]+)\]|([^\[\]:]+)):)?([0-9]{1,5})", text)
     if found is None or int(found[3]) > 65535:
         raise BadInput(f"--prometheus is PORT or HOST:PORT, with a port from 0 to 65535, and not {text!r}")
@@ -88,7 +88,7 @@ class PrometheusReport(Report):
     ) -> None:
         self.display, self.folder, self.workers = display, folder, workers
         self.labels: dict[str, str] = {}
-        """Of all metrics; empty before the run begins, when there is nothing to say."""
+        """Labels of all metrics; empty before the run begins, when there are no metrics yet."""
         self.done = self.planned = 0
         self.done_at: float | None = None
         self.last: Mapping[str, Any] = {}
@@ -129,7 +129,7 @@ class PrometheusReport(Report):
     # --- in a thread of the server -----------------------------------------------------------------------------------
 
     def collect(self) -> Iterator[Any]:
-        """All metrics as they are now."""
+        """Yield all metrics as they are now; the registry calls it at every scrape."""
         with self.lock:
             if not self.labels:
                 return
@@ -180,7 +180,7 @@ class PrometheusReport(Report):
             yield self._family(CounterMetricFamily, name, text, values, "worker", "host")
 
     def _family(self, kind: Callable[..., Any], name: str, text: str, values: Values, *labels: str) -> Any:
-        """A metric with labels of its own, and before them those of the run."""
+        """Make a metric with the labels of the run and then its own."""
         family = kind(f"beamzero_{name}", f"{text}.", labels=[*self.labels, *labels])
         for own, value in values.items():
             family.add_metric([*self.labels.values(), *own], value)

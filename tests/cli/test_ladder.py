@@ -1,4 +1,4 @@
-"""`climb` and `exhaust`, for people and as JSON."""
+"""`ladder` and `exhaust`, for people and as JSON."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def run_main(capsys, *words: str, status: int = 0) -> str:
     return out
 
 
-def test_climb_as_json_and_for_people(capsys):
-    words = ["climb", GAME, "lookahead:1", "--depth", "1", "--by", "nothing", "--seed", "1"]
+def test_ladder_as_json_and_for_people(capsys):
+    words = ["ladder", GAME, "lookahead:1", "--depth", "1", "--by", "nothing", "--seed", "1"]
     out = run_main(capsys, *words, "--json")
     result = json.loads(out)
     assert out.count("\n") == 1 and result.keys() == {"game", "agent", "scores", "total", "of"}
@@ -34,9 +34,16 @@ def test_climb_as_json_and_for_people(capsys):
     assert lines[-1] == f"lookahead:1 has {score:g} of 2 points"
 
 
+def test_climb_is_another_name_for_it_that_help_does_not_list(capsys):
+    words = [GAME, "lookahead:1", "--depth", "1", "--json"]
+    assert run_main(capsys, "climb", *words) == run_main(capsys, "ladder", *words)
+    listed = run_main(capsys, "--help")
+    assert " ladder " in listed and "climb" not in listed
+
+
 def test_opponents_that_were_not_met_have_no_score(capsys, monkeypatch):
     monkeypatch.setattr("beamzero.arena.ladder.make_player", lambda name, game: Named(name, game))
-    words = ["climb", GAME, "random", "--depth", "3"]
+    words = ["ladder", GAME, "random", "--depth", "3"]
     assert json.loads(run_main(capsys, *words, "--json"))["scores"] == {"minimax:1": 0.0}
     lines = run_main(capsys, *words).splitlines()
     assert [line.split() for line in lines[1:4]] == [["minimax:1", "0"], ["minimax:2", "-"], ["minimax:3", "-"]]
@@ -72,7 +79,7 @@ def test_exhaust_of_an_agent_that_can_lose_ends_with_status_1(capsys):
 
 
 def test_exhaust_of_an_agent_that_never_loses_says_so(capsys, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.commands.climb.exhaust", lambda *_: Exhausted(0, 123, 4, 5, 0, None))
+    monkeypatch.setattr("beamzero.cli.commands.exhaust.exhaust", lambda *_: Exhausted(0, 123, 4, 5, 0, None))
     lines = run_main(capsys, "exhaust", GAME, "random").splitlines()
     assert [line.split()[-1] for line in lines[1:3]] == ["0", "0"]
     assert lines[3:] == ["", "it never loses, whatever the other side plays"]
@@ -85,8 +92,8 @@ def test_exhaust_of_an_agent_that_never_loses_says_so(capsys, monkeypatch):
             ["exhaust", GAME, "random", "--most", "500"],
             f"{GAME} is too large: the agent can meet more than 500 positions",
         ),
-        (["climb", GAME, "random", "--by", "beauty"], "beauty"),
-        (["climb", GAME, "mcts:sims=0"], "sims is 0, but a search does 1 to 100000 simulations"),
+        (["ladder", GAME, "random", "--by", "beauty"], "beauty"),
+        (["ladder", GAME, "mcts:sims=0"], "sims is 0, but a search does 1 to 100000 simulations"),
     ],
 )
 def test_what_cannot_be_done_gets_one_line_and_status_2(capsys, words, message):

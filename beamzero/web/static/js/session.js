@@ -1,12 +1,13 @@
-// One table: the game as the server tells it, and which position is shown: the last, an earlier one or a what-if.
+// A game session: the game as the server describes it, and the position that is shown: the last, an earlier one or a
+// what-if.
 
 import { Socket } from "./api.js";
 
-// The message of errors that nobody needs to hear of: the question no longer matters, or the connection is lost.
+// The message of errors that are not shown: the question no longer matters, or the connection is lost.
 export const FORGOTTEN = "forgotten";
 
 // Events: "change" after anything changed, "shown" when another position is shown, "review", "trouble".
-export class Table extends EventTarget {
+export class GameSession extends EventTarget {
   constructor(id) {
     super();
     this.id = id;
@@ -117,7 +118,7 @@ export class Table extends EventTarget {
     if (this.info.over) this.lookAtEnd();
   }
 
-  // Where someone gave up or ran out of time, the rules let the game go on: what would have been can be tried.
+  // After a resignation or a lost clock the rules let the game go on: other moves can be tried there.
   async lookAtEnd() {
     const { info } = this;
     const { now } = await this.ask("look", { ply: info.moves.length, variation: [] }).catch(() => ({}));
@@ -153,18 +154,18 @@ export class Table extends EventTarget {
     });
   }
 
-  // What an analyst thinks of the shown position. The server drops the question when another, or a review, is asked.
+  // Asks for an analysis of the shown position. The server drops the question when another, or a review, is asked.
   async analyse(agent) {
-    this.forgetRequest(this.thought);
+    this.forgetRequest(this.analysed);
     const { ply, variation } = this.shown;
     const answer = this.ask("analyse", { ply, variation, agent });
-    this.thought = this.requests;
+    this.analysed = this.requests;
     return answer;
   }
 
   // Its messages come as events, since there are many.
   review(agent) {
-    this.forgetRequest(this.thought);
+    this.forgetRequest(this.analysed);
     this.reviewed = ++this.requests;
     this.socket.send({ type: "review", request: this.reviewed, agent });
   }
@@ -174,14 +175,14 @@ export class Table extends EventTarget {
   receive(message) {
     const waiting = this.waiting.get(message.request);
     this.waiting.delete(message.request);
-    if (message.type === "table") this.takeTable(message);
+    if (message.type === "table") this.takeState(message);
     else if (message.request && message.request === this.reviewed) this.emit("review", message);
     else if (message.type === "error" && waiting) waiting.reject(new Error(message.message));
     else if (message.type === "error") this.tell(message.message);
     else waiting?.resolve(message);
   }
 
-  takeTable(info) {
+  takeState(info) {
     this.info = { ...info, received: performance.now() };
     if (this.branch && this.branch.at > info.moves.length) this.branch = null;
     if (this.index > this.line.length) this.following = true;
@@ -205,7 +206,7 @@ export class Table extends EventTarget {
     this.waiting.delete(number);
   }
 
-  // A message may tell again what is shown already: then nothing on the board is disturbed.
+  // A message may repeat what is shown already: then the board stays as it is.
   show(position) {
     const before = this.shown;
     if (JSON.stringify(position) !== JSON.stringify(before)) {
