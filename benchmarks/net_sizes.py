@@ -30,7 +30,7 @@ import jax
 
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.arena.battle import battle
-from beamzero.arena.every_reply import exhaust
+from beamzero.arena.every_reply import play_every_reply
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, make_game
 from beamzero.nets import count_parameters
@@ -39,7 +39,7 @@ from beamzero.training.config import make_settings
 
 
 def never_loses(game: Game, player: Player) -> bool:
-    return not any(exhaust(game, player, side).losses for side in (0, 1))
+    return not any(play_every_reply(game, player, side).losses for side in (0, 1))
 
 
 def beats_three_plies(game: Game, player: Player) -> bool:

@@ -23,8 +23,7 @@ import numpy as np
 from beamzero.bench.search import middle_game
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, State, make_game
-from beamzero.plots.png import write_png
-from beamzero.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE
+from beamzero.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, write_png
 from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.drive import Snapshot, Timer, think
 from beamzero.search.features import feature_evaluator

@@ -32,8 +32,8 @@ from beamzero.search.memory import Needs, fewer, smaller, state_bytes
 from beamzero.search.simple import BestChild, random_moves
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
+from beamzero.training.report import Stopwatch
 from beamzero.training.settings import RunSettings, setting
-from beamzero.training.stopwatch import Stopwatch
 
 # --- a game: take one, two or three stones; who takes the last one wins -----------------------------------------------
 

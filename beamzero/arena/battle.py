@@ -1,4 +1,4 @@
-"""Two players, many games at once, each opening played with both colours."""
+"""Battles: many games of two players at once, each opening played with both colours."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from beamzero.arena.intervals import Interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
 from beamzero.arena.playing import Match, Play, play_games
 from beamzero.core.errors import BadInput
-from beamzero.core.progress import OnProgress
+from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import Game, State
 from beamzero.players.player import Player
 
 
 class NothingNew(BadInput):
-    """Two players that always answer alike have no opening left in which they have not met."""
+    """No opening is left in which two players that always answer alike have not met."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Battle:
     cut: int = 0
     """Games that were not over after the longest that was allowed, and count as draws."""
     outcomes: np.ndarray | None = None
-    """int32 [2P, T]: what chance decided after each of the moves, -1 where it had no say; None in games without."""
+    """int32 [2P, T]: outcomes of chance after each move, -1 where there was none; None in games without chance."""
     firsts: State | None = None
     """[P, ...] where the games of each opening began, in games that do not always begin alike."""
     starters: np.ndarray | None = None
     """int32 [P] the side that moved first in the games of each opening; None where that was always side 0."""
-    pair_points: np.ndarray | None = None  # float64 [P, 2] as `pair_scores`: what it won, in the unit of the game
+    pair_points: np.ndarray | None = None  # float64 [P, 2] as `pair_scores`: points won, in the unit of the game
 
     @property
     def games(self) -> int:
@@ -66,7 +66,7 @@ class Battle:
 
     @property
     def openings(self) -> int:
-        """How many of the P openings are different."""
+        """Count the different ones of the P openings."""
         return len(set(self.opening_hashes))
 
     @property
@@ -75,13 +75,13 @@ class Battle:
 
     @property
     def starter(self) -> int | None:
-        """The side that moved first in all games; None where that was drawn."""
+        """Give the side that moved first in all games; None where that was drawn."""
         sides = {0} if self.starters is None else set(self.starters.tolist())
         return sides.pop() if len(sides) == 1 else None
 
-    def tally(self, turn: int | None = None) -> Tally:
-        """All games, or those where the first-named player moved first (0) or second (1)."""
-        scores = self.pair_scores if turn is None else self.pair_scores[:, turn]
+    def tally(self, seat: int | None = None) -> Tally:
+        """Count the results of all games, or of those where the first-named player moved first (0) or second (1)."""
+        scores = self.pair_scores if seat is None else self.pair_scores[:, seat]
         return Tally(int((scores > 0.5).sum()), int((scores == 0.5).sum()), int((scores < 0.5).sum()))
 
 
@@ -92,7 +92,7 @@ def battle(
     games: int = 1000,
     random_plies: int | None = None,
     seed: int = 0,
-    progress: OnProgress | None = None,
+    progress: OnProgress = no_progress,
     avoid: Set[bytes] = frozenset(),
     longest: int | None = None,
     play: Play = play_games,
@@ -106,8 +106,8 @@ def battle(
     played already says nothing new, and would make the interval too narrow. Nor do they play openings whose hashes are
     in `avoid`, since they have met in them before.
 
-    All wait for the longest game, so `longest` may cut them: what is not over after so many plies is a draw. `play` is
-    who plays them.
+    All wait for the longest game, so `longest` may cut them: a game that is not over after so many plies is a draw.
+    `play` plays the games, here or elsewhere.
     """
     check_games(game, (first, second), games, searched_elsewhere=play is not play_games)
     random_plies = usual_plies(game) if random_plies is None else random_plies
@@ -116,7 +116,7 @@ def battle(
     if longest is not None and not random_plies < longest <= game.max_plies:
         raise BadInput(f"longest is {longest}, but must be {random_plies + 1} to {game.max_plies} plies")
     key = jax.random.key(seed)
-    # Dice make games differ, whoever plays.
+    # Dice make the games of any two players differ.
     distinct = first.deterministic and second.deterministic and not game.num_chance
     openings = draw_openings(game, games // 2, random_plies, jax.random.fold_in(key, 0), distinct, avoid)
     pairs, plies = openings.moves.shape
@@ -135,7 +135,7 @@ def battle(
     scores = np.where(forfeits[0], -1, np.where(forfeits[1], 1, scores))
     # Scores other than a win, a draw and a loss (points) count as the sign of the result.
     pair_scores = (np.sign(scores).reshape(2, -1).T + 1) / 2
-    # Who gives up loses one.
+    # A player that gives up loses one point.
     points = np.where(forfeits.any(axis=0), np.sign(scores), scores * game.stake).reshape(2, -1).T
     return Battle(
         game=game.spec,
@@ -157,11 +157,11 @@ def battle(
 
 @functools.partial(jax.jit, static_argnums=0)
 def _starters(game: Game, firsts: State) -> Array:
-    """int32 [P] the side that chooses first."""
+    """Find the side that chooses first in each of P positions. Returns int32 [P]."""
     return jax.vmap(game.next_side)(firsts).astype(jnp.int32)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _results(game: Game, states: State) -> tuple[Array, Array]:
-    """bool [B] whether a game is over, and float32 [B] its score, which means something only then."""
+    """Tell which of B games are over, bool [B], and their scores, float32 [B], which count only there."""
     return jax.vmap(game.over)(states), jax.vmap(game.score)(states)

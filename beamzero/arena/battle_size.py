@@ -1,4 +1,4 @@
-"""How many games a battle may have: what its openings, its games and the searches of its players take of memory."""
+"""The number of games that a battle may have: memory of its openings, its games and its players' searches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from beamzero.players.player import Player
 from beamzero.search.memory import Needs, check_memory, heaviest, state_bytes, together
 
 MOST_GAMES = 10**8
-"""Of one battle, however much memory there is."""
+"""The most games of one battle, however much memory there is."""
 
 
 def check_games(
@@ -20,7 +20,7 @@ def check_games(
 ) -> None:
     """Raise BadInput where battles of `games` games between the players cannot be, or would take too much memory.
 
-    `what` is how the caller calls that number. With `searched_elsewhere` other machines choose the moves.
+    `what` is the name of that number in errors. With `searched_elsewhere` other machines choose the moves.
     """
     if not 2 <= games <= MOST_GAMES or games % 2:
         limits = f"2 or more, at most {MOST_GAMES}"
@@ -36,9 +36,9 @@ def check_games(
 def battle_needs(
     game: Game, players: Sequence[Player], games: int, what: str = "games", on_host: bool = False
 ) -> Needs:
-    """Count what battles between the players take, about: on the device, or with `on_host` beside a GPU.
+    """Count the bytes that battles between the players take, about: on the device, or with `on_host` beside a GPU.
 
-    Twice as many openings as games are drawn, each with room for its moves and for what chance decides, and then
+    Twice as many openings as games are drawn, each with room for its moves and for outcomes of chance, and then
     sorted. They are gone when the moves of the games take as much.
     """
     opening = 3 * state_bytes(game) + 2 * 4 * (game.max_plies // 2)

@@ -1,4 +1,4 @@
-"""Whether an evaluation keeps its word: how often positions are won, by what it says of them."""
+"""Calibration of an evaluation: how often positions are won, by the points that it gives them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from beamzero.arena.intervals import Interval
 
 EDGES = (-4.0, -2.0, -0.5, 0.5, 2.0, 4.0)
-"""In points; between them lie positions about three points behind, one behind, even, one ahead and three ahead."""
+"""Edges of bins, in points: between them lie positions about 3 points behind, 1 behind, even, 1 ahead and 3 ahead."""
 
 _Z = 1.959964  # of a 95% interval
 
@@ -25,14 +25,15 @@ class Bin(NamedTuple):
     positions: int
     games: int
     mean: float
-    """Of the evaluations, in points."""
+    """The mean of the evaluations, in points."""
     chance: float
-    """Of winning, a draw half a win; a game counts once, however many of its positions are here. NaN where none is."""
+    """The share of games that were won, a draw half a win; a game counts once, however many of its positions are here.
+    NaN where none is."""
     interval: Interval
 
 
 def calibrate(points: np.ndarray, result: np.ndarray, game: np.ndarray, edges: Sequence[float] = EDGES) -> list[Bin]:
-    """A bin for each range of `points` [N], with the mean `result` [N], 0 to 1, by the number of the `game` [N].
+    """Put `points` [N] into bins, each with the mean `result` [N], 0 to 1; `game` [N] numbers the games.
 
     Positions of one game share its end, so they are averaged before games are.
     """
@@ -50,12 +51,13 @@ def calibrate(points: np.ndarray, result: np.ndarray, game: np.ndarray, edges: S
 
 
 def _mean_by_game(result: np.ndarray, game: np.ndarray) -> np.ndarray:
+    """Average the results [N] of positions over each game. Returns float64 [games]."""
     _, number = np.unique(game, return_inverse=True)
     return np.bincount(number, result) / np.bincount(number)
 
 
 def wilson(chance: float, games: int) -> Interval:
-    """Wilson's 95% interval of a mean of results between 0 and 1; they vary at most as wins and losses do."""
+    """Give Wilson's 95% interval of a mean of results from 0 to 1, which vary at most as wins and losses do."""
     if not games:
         return Interval(0.0, 1.0)
     middle = (chance + _Z**2 / (2 * games)) / (1 + _Z**2 / games)
@@ -64,11 +66,11 @@ def wilson(chance: float, games: int) -> Interval:
 
 
 def bin_of(bins: Sequence[Bin], points: float) -> Bin:
-    """The bin that holds positions with this evaluation."""
+    """Find the bin that holds positions with this evaluation."""
     return next(b for b in bins if b.low <= points < b.high)
 
 
 def grows(bins: Sequence[Bin]) -> bool:
-    """Whether every bin that has games was won more often than the one below it."""
+    """Tell whether every bin that has games was won more often than the one below it."""
     chances = [b.chance for b in bins if b.games]
     return len(chances) > 1 and all(low < high for low, high in itertools.pairwise(chances))

@@ -12,7 +12,7 @@ from beamzero.arena.battle import battle
 from beamzero.arena.score import Scored, score
 from beamzero.arena.truth import load_truth
 from beamzero.core.errors import BadInput
-from beamzero.core.progress import OnProgress
+from beamzero.core.progress import OnProgress, no_progress
 from beamzero.core.spec import unknown
 from beamzero.games import Game
 from beamzero.players import make_player
@@ -35,7 +35,7 @@ class Claim(abc.ABC):
     against: str
     """The opponent; or a class of positions, "all" for all of them."""
     number: int
-    """How many games, or positions of each class."""
+    """The number of games, or of positions of each class."""
     value: float
     low: float
     high: float
@@ -60,10 +60,10 @@ class Claim(abc.ABC):
         """Say for people what was measured, and how."""
 
     @abc.abstractmethod
-    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress | None) -> Measured:
+    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress) -> Measured:
         """Measure the agent that the text `agent` names, whatever its search."""
 
-    def measure(self, game: Game, agent: str, seed: int, progress: OnProgress | None = None) -> Measured:
+    def measure(self, game: Game, agent: str, seed: int, progress: OnProgress = no_progress) -> Measured:
         """Measure again what the claim is about; `agent` is the text of the agent without a search."""
         return self.measure_as(f"{agent},{self.search}" if self.search else agent, game, seed, progress)
 
@@ -85,7 +85,7 @@ class BattleClaim(Claim):
     def text(self) -> str:
         return f"{self.search or 'one look'} against {self.against}, {self.number} games: score"
 
-    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress | None) -> Measured:
+    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress) -> Measured:
         player = make_player(agent, game)
         seed = (seed + zlib.crc32(self.against.encode())) % 2**31
         played = battle(game, player, make_player(self.against, game), self.number, seed=seed, progress=progress)
@@ -102,7 +102,7 @@ class ErrorsClaim(Claim):
         where = " of each class" if self.against == _EVERY_CLASS else f" {self.against}"
         return f"{self.search or 'one look'}, {self.number} solved positions{where}: errors"
 
-    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress | None) -> Measured:
+    def measure_as(self, agent: str, game: Game, seed: int, progress: OnProgress) -> Measured:
         scored = _scored(game, agent, self.number, seed, progress)
         shares = {_EVERY_CLASS: scored.all, **scored.classes}
         if self.against not in shares:
@@ -133,7 +133,7 @@ def read_claims(info: Mapping[str, Any]) -> list[Claim]:
 _known: dict[tuple[Game, str, int, int], Scored] = {}
 
 
-def _scored(game: Game, agent: str, positions: int, seed: int, progress: OnProgress | None) -> Scored:
+def _scored(game: Game, agent: str, positions: int, seed: int, progress: OnProgress) -> Scored:
     """Find the agent's errors, once for all claims about them."""
     key = game, agent, positions, seed
     if key not in _known:

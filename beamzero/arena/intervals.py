@@ -1,4 +1,4 @@
-"""How far a measured score can be trusted: 95% intervals that keep the two games of an opening together.
+"""95% intervals of a measured score, which keep the two games of an opening together.
 
 A battle's `pair_scores` is a float array [P, 2]: for opening pair p the first agent's score (1 win, 0.5 draw, 0 loss)
 in the game where it moved first, [:, 0], and in the one where it moved second, [:, 1]. The two games share an
@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from beamzero.core.errors import BadInput
 
-TAIL = 0.025  # what a 95% interval leaves out on each side
+TAIL = 0.025  # the probability that a 95% interval leaves out on each side
 
 
 class Interval(NamedTuple):
@@ -23,7 +23,7 @@ class Interval(NamedTuple):
 
 
 def score_interval(pair_scores: np.ndarray, seed: int = 0, resamples: int = 10_000) -> Interval:
-    """95% interval of the mean score, by a bootstrap over opening pairs.
+    """Give the 95% interval of the mean score, by a bootstrap over opening pairs.
 
     Laws: it holds the mean; the order of the pairs does not matter; seen from the other agent it is
     `(1 - high, 1 - low)`; the same seed gives the same interval; where every game was won, `low` is Clopper and
@@ -36,13 +36,13 @@ def score_interval(pair_scores: np.ndarray, seed: int = 0, resamples: int = 10_0
 
 
 def points_interval(pair_points: np.ndarray, stake: float, seed: int = 0) -> Interval:
-    """The same of the mean of what was won, [P, 2] numbers from -stake to stake."""
+    """Give the 95% interval of the mean of points, [P, 2] from -stake to stake, as `score_interval` does."""
     low, high = score_interval((np.asarray(pair_points) / stake + 1) / 2, seed)
     return Interval(stake * (2 * low - 1), stake * (2 * high - 1))
 
 
 def pair_means(pair_scores: np.ndarray) -> np.ndarray:
-    """[P] the score of each opening pair; BadInput where `pair_scores` is not what this module's first lines say."""
+    """Average the two games of each opening pair, [P]; BadInput unless `pair_scores` is [P, 2] and all are 0 to 1."""
     scores = np.asarray(pair_scores, dtype=float)
     if scores.ndim != 2 or scores.shape[1] != 2 or not len(scores):
         raise BadInput(f"pair scores have shape {list(scores.shape)}; allowed is [P, 2] with at least one opening pair")
@@ -54,7 +54,7 @@ def pair_means(pair_scores: np.ndarray) -> np.ndarray:
 def resample(
     means: np.ndarray, towards: float, rng: np.random.Generator, resamples: int, surprised: np.ndarray | bool = True
 ) -> np.ndarray:
-    """[resamples] mean scores of a battle whose pairs scored `means` [P], had the openings been others.
+    """Draw the mean scores, [resamples], that a battle of pairs with `means` [P] could have had with other openings.
 
     Rubin's Bayesian bootstrap: each pair gets a random exponential weight, so that no resample loses the only defeat.
     Where `surprised` ([resamples], or one for all) there is one more pair, which the battle did not happen to meet:
@@ -71,12 +71,13 @@ def resample(
 
 
 def _low_end(means: np.ndarray, seed: int, resamples: int) -> float:
+    """Find the low end of the interval of the mean of `means` [P]."""
     resampled = resample(means, -1.0, np.random.default_rng(seed), resamples)
     return float(min(np.quantile(resampled, TAIL), means.mean()))
 
 
 def mean_spread(numbers: np.ndarray) -> np.ndarray:
-    """Half the width of the 95% interval of the mean over the first axis, by Student's t; 0 for a single one."""
+    """Give half the width of the 95% interval of the mean over the first axis, by Student's t; 0 for a single one."""
     number = len(numbers)
     if number < 2:
         return np.zeros(numbers.shape[1:])

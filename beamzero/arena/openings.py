@@ -19,23 +19,23 @@ from beamzero.search.simple import random_moves
 
 
 class Openings(NamedTuple):
-    """P positions after some random moves, none of them over, and how they came about; all on the host."""
+    """P positions after some random moves, none of them over, and the moves that led there; all on the host."""
 
     states: State  # [P, ...]
     moves: np.ndarray  # int32 [P, T]
-    outcomes: np.ndarray  # int32 [P, T] what chance decided after each move, NO_OUTCOME where it had no say
+    outcomes: np.ndarray  # int32 [P, T] outcome of chance after each move, NO_OUTCOME where there was none
     firsts: State  # [P, ...] where the games began
 
 
 def usual_plies(game: Game) -> int:
-    """How many random moves open a game where nobody says it: none where dice or cards make games differ already."""
+    """Give the default number of random opening moves: none where dice or cards make games differ already."""
     return 0 if game.num_chance or game.hidden else 2
 
 
 def draw_openings(
     game: Game, count: int, plies: int, key: Array, distinct: bool, avoid: Set[bytes] = frozenset()
 ) -> Openings:
-    """`count` positions after `plies` random moves.
+    """Draw `count` positions after `plies` random moves.
 
     With `distinct` they are all different, and different from those with the hashes `avoid`. For that plies grow, but
     not past a third of the longest game; where the game has no more openings than that, there are fewer than `count`.
@@ -52,7 +52,7 @@ def draw_openings(
 
 
 def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Openings, np.ndarray]:
-    """`count` random openings that are not over, and for each whether none before it is the same."""
+    """Draw `count` random openings that are not over. Returns also bool [count]: no earlier one is the same."""
     found, over = jax.device_get(_random_openings(game, count, plies, key))
     alive = np.flatnonzero(~over)
     if game.num_chance and plies:  # whole turns alone, since some players can only be asked about whole rolls
@@ -70,7 +70,7 @@ def _sample_openings(game: Game, count: int, plies: int, key: Array) -> tuple[Op
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[Openings, Array]:
-    """Openings, of whose moves only the first `plies` count, and whether they are over."""
+    """Play random moves. Returns openings, of whose moves only the first `plies` count, and bool [count]: over."""
 
     def body(ply: Array, carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
         states, moves, outcomes = carry
@@ -88,11 +88,11 @@ def _random_openings(game: Game, count: int, plies: Array, key: Array) -> tuple[
 
 
 def as_bytes(states: State) -> np.ndarray:
-    """uint8 [B, bytes]: each state as one row of bytes."""
+    """View each state as one row of bytes. Returns uint8 [B, bytes]."""
     parts = [np.ascontiguousarray(np.asarray(x)) for x in jax.tree.leaves(states)]
     return np.concatenate([part.reshape(part.shape[0], -1).view(np.uint8) for part in parts], axis=1)
 
 
 def hashes(states: State) -> list[bytes]:
-    """[B] 8 bytes each: equal for equal states."""
+    """Hash each of B states to 8 bytes, equal for equal states."""
     return [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in as_bytes(states)]

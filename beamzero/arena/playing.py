@@ -1,4 +1,4 @@
-"""Many games of two players in lockstep, from given positions to their ends."""
+"""Games of two players in lockstep, from given positions to their ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from beamzero.core.cores import searches_at_once
-from beamzero.core.progress import OnProgress
+from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import Game, State
 from beamzero.games.chance import NO_OUTCOME, draw_chance_outcomes
 from beamzero.games.game import keep_if
@@ -22,7 +22,7 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.search.protocol import Search
 
 _PLIES_AT_ONCE = 16
-"""Plies that a program plays before it says how far the games are."""
+"""Plies that a program plays between two calls of the progress callback."""
 
 
 class Finished(NamedTuple):
@@ -30,7 +30,7 @@ class Finished(NamedTuple):
 
     states: State  # [B, ...] their ends, or where they were cut
     moves: np.ndarray  # int32 [B, T] of the players, -1 after a game's end
-    outcomes: np.ndarray  # int32 [B, T] what chance decided after them, -1 where it had no say
+    outcomes: np.ndarray  # int32 [B, T] outcomes of chance after them, -1 where there was none
     forfeits: np.ndarray  # bool [2, B] whether either player gave the game up
 
 
@@ -53,52 +53,51 @@ class Match:
         return self.first_side.shape[0]
 
 
-Play = Callable[[Match, OnProgress | None], Finished]
-"""A way to play the games of a match: `play_games`, or another with the same law."""
+Play = Callable[[Match, OnProgress], Finished]
+"""A way to play the games of a match: `play_games`, or another that draws moves from the same distribution."""
 
 
-def play_games(match: Match, progress: OnProgress | None) -> Finished:
+def play_games(match: Match, progress: OnProgress = no_progress) -> Finished:
     """Play on until all games are over or cut."""
     if can_play_as_one(match.first, match.second):
         return play_as_one(match, progress)
     return play_by_turns(match, progress)
 
 
-def play_by_turns(match: Match, progress: OnProgress | None) -> Finished:
-    """Play on until all games are over or cut, by any players: each is asked for its moves, ply after ply."""
+def play_by_turns(match: Match, progress: OnProgress = no_progress) -> Finished:
+    """Play on until all games are over or cut; each player, of any kind, is asked for its moves ply by ply."""
     game, states, first_side, before = match.game, match.states, match.first_side, match.before
     total = match.total
     made: list[Array] = []
     thrown: list[Array] = []
     forfeits = jax.device_put(np.zeros((2, total), bool))
     for ply in range(match.most):
-        turns, finished = _whose_turn(game, states, first_side, forfeits)
-        if progress is not None:
-            progress(int(finished), total)
+        to_move, finished = _to_move(game, states, first_side, forfeits)
+        progress(int(finished), total)
         if int(finished) == total:
             break
         now = jax.random.fold_in(match.key, ply)
         moves = [
-            player.choose_after(states, turn, seat_key, np.concatenate([before, _moves_made(made, total)], axis=1))
+            player.choose_after(states, mask, seat_key, np.concatenate([before, _moves_made(made, total)], axis=1))
             if player.follows_moves
-            else player.choose(states, turn, seat_key)
-            for player, turn, seat_key in zip(
-                (match.first, match.second), turns, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
+            else player.choose(states, mask, seat_key)
+            for player, mask, seat_key in zip(
+                (match.first, match.second), to_move, (jax.random.fold_in(now, seat) for seat in (0, 1)), strict=True
             )
         ]
-        states, action, outcome, forfeits = _step(game, states, turns, moves, forfeits, jax.random.fold_in(now, 2))
+        states, action, outcome, forfeits = _step(game, states, to_move, moves, forfeits, jax.random.fold_in(now, 2))
         made.append(action)
         thrown.append(outcome)
     return Finished(states, _moves_made(made, total), _moves_made(thrown, total), np.asarray(forfeits))
 
 
 def can_play_as_one(first: Player, second: Player) -> bool:
-    """Whether two players can play whole games in one program."""
+    """Tell whether two players can play whole games in one program."""
     return searches_at_once() == 1 and first.program is not None and second.program is not None
 
 
-def play_as_one(match: Match, progress: OnProgress | None) -> Finished:
-    """Play on until all games are over or cut, by a program that needs no host for many plies.
+def play_as_one(match: Match, progress: OnProgress = no_progress) -> Finished:
+    """Play on until all games are over or cut, by a program that plays many plies without the host.
 
     On a GPU the host takes longer than the nets.
     """
@@ -110,8 +109,7 @@ def play_as_one(match: Match, progress: OnProgress | None) -> Finished:
     for ply in range(0, most, _PLIES_AT_ONCE):
         until = jnp.int32(min(ply + _PLIES_AT_ONCE, most))
         at = _some_plies(match.game, searches, evaluators, at, match.first_side, match.key, until)
-        if progress is not None:
-            progress(int(at.finished), total)
+        progress(int(at.finished), total)
         if int(at.finished) == total:
             break
     moves, outcomes = (np.asarray(x)[: int(at.ply)].T for x in (at.made, at.thrown))
@@ -124,7 +122,7 @@ class _InPlay(NamedTuple):
     states: State  # [B, ...]
     ply: Array  # int32 [] how many were played
     made: Array  # int32 [T, B] moves, and
-    thrown: Array  # int32 [T, B] what chance decided after them; -1 where there is nothing
+    thrown: Array  # int32 [T, B] outcomes of chance after them; -1 where there is none
     forfeits: Array  # bool [2, B] whether either player gave the game up
     finished: Array  # int32 [] how many games are over
 
@@ -139,19 +137,19 @@ def _some_plies(
     key: Array,
     until: Array,
 ) -> _InPlay:
-    """The games after `until` plies, or when all of them are over."""
+    """Play the games on until ply `until`, or until all of them are over."""
 
     def body(at: _InPlay) -> _InPlay:
-        turns, _ = _whose_turn(game, at.states, first_side, at.forfeits)
+        to_move, _ = _to_move(game, at.states, first_side, at.forfeits)
         now = jax.random.fold_in(key, at.ply)
         moves = [
-            choose_moves(game, search, 1, evaluator, at.states, turn, jax.random.fold_in(now, seat), jnp.int32(0))
-            for seat, (search, evaluator, turn) in enumerate(zip(searches, evaluators, turns, strict=True))
+            choose_moves(game, search, 1, evaluator, at.states, mask, jax.random.fold_in(now, seat), jnp.int32(0))
+            for seat, (search, evaluator, mask) in enumerate(zip(searches, evaluators, to_move, strict=True))
         ]
         states, action, outcome, forfeits = _step(
-            game, at.states, turns, moves, at.forfeits, jax.random.fold_in(now, 2)
+            game, at.states, to_move, moves, at.forfeits, jax.random.fold_in(now, 2)
         )
-        finished = _whose_turn(game, states, first_side, forfeits)[1]
+        finished = _to_move(game, states, first_side, forfeits)[1]
         made, thrown = at.made.at[at.ply].set(action), at.thrown.at[at.ply].set(outcome)
         return _InPlay(states, at.ply + 1, made, thrown, forfeits, finished)
 
@@ -159,13 +157,13 @@ def _some_plies(
 
 
 def _moves_made(made: Sequence[Array], total: int) -> np.ndarray:
-    """int32 [B, T] of T times [B]."""
+    """Stack the moves of T plies, [B] each. Returns int32 [B, T]."""
     return np.array(jax.device_get(made), np.int32).reshape(-1, total).T
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _whose_turn(game: Game, states: State, first_side: Array, forfeits: Array) -> tuple[list[Array], Array]:
-    """bool [B] for either player: whether it has the move; and how many games are over."""
+def _to_move(game: Game, states: State, first_side: Array, forfeits: Array) -> tuple[list[Array], Array]:
+    """Tell for either player where it is to move, bool [B] each; and count the games that are over."""
     over = jax.vmap(game.over)(states) | jnp.any(forfeits, axis=0)
     mine = jax.vmap(game.player)(states) == first_side
     return [mine & ~over, ~mine & ~over], jnp.sum(over, dtype=jnp.int32)
@@ -173,14 +171,16 @@ def _whose_turn(game: Game, states: State, first_side: Array, forfeits: Array) -
 
 @functools.partial(jax.jit, static_argnums=0)
 def _step(
-    game: Game, states: State, turns: list[Array], moves: list[Array], forfeits: Array, key: Array
+    game: Game, states: State, to_move: list[Array], moves: list[Array], forfeits: Array, key: Array
 ) -> tuple[State, Array, Array, Array]:
-    """The states after the moves and the dice; the moves, -1 where there was none, and how the dice came out, the same;
-    and who gave up, now or before.
+    """Make the moves and throw the dice.
+
+    Returns the states after them, the moves [B] and the outcomes of the dice [B], both -1 where there was none, and
+    bool [2, B]: the players that gave up, now or before.
     """
-    action = jnp.where(turns[0], moves[0], moves[1])
-    given_up = jnp.stack(turns) & (action == FORFEIT)[None]
-    moved = (turns[0] | turns[1]) & (action != FORFEIT)
+    action = jnp.where(to_move[0], moves[0], moves[1])
+    given_up = jnp.stack(to_move) & (action == FORFEIT)[None]
+    moved = (to_move[0] | to_move[1]) & (action != FORFEIT)
     after, outcome = draw_chance_outcomes(game, jax.vmap(game.step)(states, jnp.maximum(action, 0)), key)
     after = jax.vmap(keep_if)(~moved, states, after)
     return after, jnp.where(moved, action, -1), jnp.where(moved, outcome, NO_OUTCOME), forfeits | given_up

@@ -17,7 +17,7 @@ from beamzero.core.errors import BadInput
 
 ELO = 400.0 / math.log(10.0)  # Elo points in one unit of log odds
 ANCHOR_ELO = 1000.0
-NO_LOSS_CHANCE = 0.05  # of an unbeaten record at the lower bound: "the rule of three", as if three games were lost
+_NO_LOSS_PROB = 0.05  # of an unbeaten record at the lower bound: "the rule of three", as if three games were lost
 ELO_LIMIT = 10_000.0  # of an anchor, so that no chance between two agents is too small for a float
 
 # Newton's method. A step changes differences by at most 1, and so the curvature by at most e: it always climbs.
@@ -30,7 +30,7 @@ Results = Mapping[tuple[str, str], np.ndarray]
 
 
 class Rating(NamedTuple):
-    """One agent's place in the table.
+    """The rating of one agent.
 
     `elo` is None where no finite rating is most likely; then `low` bounds an agent that gave no point away, `high` one
     that won none, and both are None where the games place it neither above nor below the anchor.
@@ -45,7 +45,7 @@ class Rating(NamedTuple):
 
 
 def known_elo(elo: float | None, low: float | None, high: float | None) -> float:
-    """An Elo, or the bound that is known in its place; NaN where there is none."""
+    """Give an Elo, or the bound that is known in its place; NaN where there is none."""
     return next((x for x in (elo, low, high) if x is not None), float("nan"))
 
 
@@ -68,12 +68,12 @@ class Pairing(NamedTuple):
 
 
 def expected_score(elo_difference: float) -> float:
-    """The score to expect of an agent rated `elo_difference` above its opponent."""
+    """Give the score to expect of an agent rated `elo_difference` above its opponent."""
     return float(expit(elo_difference / ELO))
 
 
 def elo_difference(score: float) -> float:
-    """The inverse of `expected_score`; infinite at 0 and 1."""
+    """Give the difference in Elo by which a score is to be expected, from -inf for 0 to inf for 1."""
     if not 0.0 <= score <= 1.0:
         raise BadInput(f"score {score} is outside 0 to 1")
     if score in (0.0, 1.0):
@@ -88,10 +88,10 @@ def rate(
     seed: int = 0,
     resamples: int = 2000,
 ) -> list[Rating]:
-    """Ratings in the order of `names`, with 95% intervals bootstrapped over the opening pairs of each pairing.
+    """Rate agents in the order of `names`, with 95% intervals bootstrapped over the opening pairs of each pairing.
 
     `anchor` is the agent that is rated 1000, or several agents with their fixed ratings. Neither the order of `names`
-    nor the side from which a pairing is told changes any number.
+    nor which agent of a pairing is named first changes any number.
     """
     fixed = {anchor: ANCHOR_ELO} if isinstance(anchor, str) else dict(anchor)
     agents = sorted(names)
@@ -109,7 +109,7 @@ def rate_against(
     resamples: int = 2000,
     agent: str = "agent",
 ) -> Rating:
-    """The rating of one agent with `scores` {opponent: pair_scores}, where the opponents' ratings are known."""
+    """Rate one agent by `scores` {opponent: pair_scores}, where the opponents' ratings are known."""
     _check_anchors(anchors)
     strangers = sorted(set(scores) - set(anchors))
     if strangers:
@@ -123,7 +123,7 @@ def rate_against(
 
 
 def fit(wins: np.ndarray, free: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Ratings of greatest likelihood in log odds, [..., N], by Newton's method on all leading axes at once.
+    """Find the ratings of greatest likelihood in log odds, [..., N], by Newton's method on all leading axes at once.
 
     wins:  [..., N, N] points that the row's agent took from the column's
     free:  bool [N] the agents to rate; the others stay at `start`
@@ -150,7 +150,7 @@ def fit(wins: np.ndarray, free: np.ndarray, start: np.ndarray) -> np.ndarray:
 def _rate(
     agents: Sequence[str], pairings: Sequence[Pairing], fixed_elo: np.ndarray, seed: int, resamples: int
 ) -> list[Rating]:
-    """Ratings of `agents` [N]; those with a number in `fixed_elo` [N] (nan for the rest) are the anchors."""
+    """Rate `agents` [N]; those with a number in `fixed_elo` [N] (nan for the rest) are the anchors."""
     anchored = ~np.isnan(fixed_elo)
     wins = _points(pairings, len(agents))
     took_points = (wins > 0) | (anchored[:, None] & anchored)  # anchors have finite ratings, whatever they played
@@ -189,7 +189,7 @@ def _resampled_end(
     rng: np.random.Generator,
     resamples: int,
 ) -> float:
-    """The low (`towards=-1`) or high (1) end of one agent's interval, in log odds.
+    """Find the low (`towards=-1`) or high (1) end of one agent's interval, in log odds.
 
     In each resample the one unseen pair (see `intervals.resample`) falls into one of the agent's own pairings.
     """
@@ -207,7 +207,7 @@ def _resampled_end(
 
 
 def _lower_bounds(wins: np.ndarray, reaches: np.ndarray, ratings: np.ndarray) -> np.ndarray:
-    """[N] in log odds, for agents above all those with `ratings` [N] (nan: none); nan for the others.
+    """Bound agents above all those with `ratings` [N] (nan: none): [N] in log odds, nan for the others.
 
     wins:    [N, N] points that the row's agent took from the column's
     reaches: bool [N, N] whether the row's agent took points from the column's, directly or in a chain
@@ -228,10 +228,10 @@ def _lower_bounds(wins: np.ndarray, reaches: np.ndarray, ratings: np.ndarray) ->
 
 
 def _clean_record(distances: np.ndarray, games: np.ndarray) -> float:
-    """What to add to `distances` (log odds) so that winning all `games` (same shape) has a chance of 5%."""
+    """Find what to add to `distances` (log odds) so that all `games` (same shape) are won with probability 5%."""
 
     def excess(shift: float) -> float:
-        return float((games * log_expit(distances + shift)).sum() - math.log(NO_LOSS_CHANCE))
+        return float((games * log_expit(distances + shift)).sum() - math.log(_NO_LOSS_PROB))
 
     from scipy.optimize import brentq  # which takes long to load, and few commands need it
 
@@ -239,7 +239,7 @@ def _clean_record(distances: np.ndarray, games: np.ndarray) -> float:
 
 
 def _points(pairings: Sequence[Pairing], agents: int) -> np.ndarray:
-    """[N, N] the points that the row's agent took from the column's."""
+    """Add up the points, [N, N], that the row's agent took from the column's."""
     wins = np.zeros((agents, agents))
     for pairing in pairings:
         points = 2.0 * pairing.means.sum()
@@ -249,7 +249,7 @@ def _points(pairings: Sequence[Pairing], agents: int) -> np.ndarray:
 
 
 def _pairings(agents: Sequence[str], results: Results) -> list[Pairing]:
-    """One for each two agents that met, first < second, in order: the random numbers follow this order."""
+    """List a pairing for each two agents that met, first < second, in order: the random numbers follow this order."""
     number = {name: place for place, name in enumerate(agents)}
     means: dict[tuple[int, int], list[np.ndarray]] = {}
     for (first, second), pair_scores in results.items():

@@ -1,15 +1,16 @@
-"""Ratings from games: everyone against everyone, or one agent against opponents whose ratings are known."""
+"""Ratings from games: each two players of a group, or one player against opponents whose ratings are known."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.rating import Rating, known_elo, rate, rate_against
 from beamzero.core.errors import BadInput
-from beamzero.core.progress import OnPhase
+from beamzero.core.progress import OnPhase, no_progress
 from beamzero.games import Game
 from beamzero.players.player import Player
 
@@ -20,15 +21,15 @@ def round_robin(
     games: int,
     random_plies: int | None,
     seed: int,
-    on_progress: OnPhase | None = None,
+    on_progress: OnPhase = no_progress,
 ) -> dict[tuple[str, str], Battle]:
-    """A battle of `games` games for every two players."""
+    """Play a battle of `games` games for every two players."""
     names = [player.name for player in players]
     if len(set(names)) < len(names):
         raise BadInput(f"an agent is named twice: {' '.join(names)}")
     battles = {}
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):
-        progress = _progress(on_progress, f"{one.name} v {other.name}")
+        progress = functools.partial(on_progress, f"{one.name} v {other.name}")
         battles[one.name, other.name] = battle(
             game, one, other, games, random_plies, _battle_seed(seed, number), progress
         )
@@ -38,14 +39,14 @@ def round_robin(
 def rate_players(
     battles: Mapping[tuple[str, str], Battle], names: Sequence[str], anchor: str, seed: int
 ) -> list[Rating]:
-    """Elo of everyone in a round robin; the anchor is 1000."""
+    """Rate all players of a round robin; the anchor is 1000."""
     return rate(names, {pair: played.pair_scores for pair, played in battles.items()}, anchor, seed)
 
 
 def measure_anchors(
-    game: Game, players: Sequence[Player], games: int, seed: int, on_progress: OnPhase | None = None
+    game: Game, players: Sequence[Player], games: int, seed: int, on_progress: OnPhase = no_progress
 ) -> dict[str, float]:
-    """The ratings of fixed opponents, the first of them 1000. One that has only a bound counts as that bound."""
+    """Rate fixed opponents, the first of them 1000. One that has only a bound counts as that bound."""
     names = [player.name for player in players]
     if len(players) == 1:
         return {names[0]: 1000.0}
@@ -61,12 +62,12 @@ def rate_against_anchors(
     anchors: Mapping[str, float],
     games: int,
     seed: int,
-    on_progress: OnPhase | None = None,
+    on_progress: OnPhase = no_progress,
 ) -> tuple[Rating, dict[str, Battle]]:
-    """One player's Elo from `games` games against each opponent, whose ratings stand fixed; and the battles."""
+    """Rate a player by `games` games against each opponent, whose ratings stand fixed. Returns also the battles."""
     battles = {}
     for number, opponent in enumerate(opponents):
-        progress = _progress(on_progress, f"{player.name} v {opponent.name}")
+        progress = functools.partial(on_progress, f"{player.name} v {opponent.name}")
         battles[opponent.name] = battle(game, player, opponent, games, None, _battle_seed(seed, number), progress)
     scores = {name: played.pair_scores for name, played in battles.items() if name in anchors}
     return rate_against({name: anchors[name] for name in scores}, scores, seed, agent=player.name), battles
@@ -74,7 +75,3 @@ def rate_against_anchors(
 
 def _battle_seed(seed: int, number: int) -> int:
     return (seed * 1000 + number) % 2**31
-
-
-def _progress(on_progress: OnPhase | None, title: str) -> Callable[[int, int], None] | None:
-    return None if on_progress is None else lambda done, total: on_progress(title, done, total)

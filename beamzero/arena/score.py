@@ -1,4 +1,4 @@
-"""How often an agent throws away what a position is worth, held against positions that are solved."""
+"""Errors of an agent in solved positions: moves that keep less than the best move does."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from scipy.special import betaincinv
 
 from beamzero.arena.intervals import TAIL, Interval
 from beamzero.arena.truth import ILLEGAL, Truth
-from beamzero.core.progress import OnProgress
+from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import State
 from beamzero.players import Player
 from beamzero.players.player import check_player
 
 _ROWS = 256
-"""Positions that are looked at together, so that nothing compiles after the first of them."""
+"""Positions that are searched together, so that nothing compiles after the first of them."""
 
 _ROWS_ONE_BY_ONE = 16
-"""The same for players that think about one position after the other, and may take their time."""
+"""Positions that are searched together by players that search one after the other, and may take long."""
 
 LOSSES = {"win to draw": (1, 0), "draw to loss": (0, -1), "win to loss": (1, -1)}
-"""What can be thrown away: the sign of the best move's worth, and of that of the move that was chosen."""
+"""Kinds of errors: the sign of the value of the best move, and of the value of the move that was chosen."""
 
 
 def share_interval(errors: int, positions: int) -> Interval:
-    """95% interval of a share of which `errors` of `positions` were seen: Clopper and Pearson's exact one.
+    """Give Clopper and Pearson's exact 95% interval of a share, of which `errors` of `positions` were seen.
 
     Laws: it holds the share that was seen; it reaches 0 where there was no error, and 1 where there was nothing else.
     """
@@ -41,7 +41,7 @@ def share_interval(errors: int, positions: int) -> Interval:
 
 @dataclasses.dataclass(frozen=True)
 class Share:
-    """Errors, of so many positions."""
+    """A number of errors, out of a number of positions."""
 
     positions: int
     errors: int
@@ -57,28 +57,29 @@ class Share:
 
 @dataclasses.dataclass(frozen=True)
 class Scored:
-    """What came of the positions with one agent."""
+    """The errors of one agent."""
 
     agent: str
     classes: dict[str, Share]
     losses: dict[str, int]
-    """How often it threw away what, of `LOSSES`; empty where moves are only right or wrong."""
+    """Errors of each kind of `LOSSES`; empty where moves are only right or wrong."""
     milliseconds: float
-    """For a move, many of them thought about at once on all cores; the compiler's time left out."""
+    """The time for a move, where many are searched at once on all cores; without the time to compile."""
 
     @property
     def all(self) -> Share:
+        """Add up the classes."""
         shares = self.classes.values()
         return Share(sum(share.positions for share in shares), sum(share.errors for share in shares))
 
 
-def score(truth: Truth, player: Player, seed: int = 0, progress: OnProgress | None = None) -> Scored:
+def score(truth: Truth, player: Player, seed: int = 0, progress: OnProgress = no_progress) -> Scored:
     """Ask `player` for its move in each position of `truth`. A move is an error where another keeps more."""
     moves, seconds = _choose_all(truth, player, jax.random.key(seed), progress)
-    worths = np.sign(truth.worths.astype(np.int32))
-    best = np.where(truth.worths == ILLEGAL, -1, worths).max(axis=1)
-    # Who gives up instead of moving has lost.
-    chosen = np.where(moves < 0, -1, worths[np.arange(len(truth)), np.maximum(moves, 0)])
+    values = np.sign(truth.values.astype(np.int32))
+    best = np.where(truth.values == ILLEGAL, -1, values).max(axis=1)
+    # An agent that gives up instead of moving has lost.
+    chosen = np.where(moves < 0, -1, values[np.arange(len(truth)), np.maximum(moves, 0)])
     wrong = chosen < best
     classes = {
         name: Share(int((truth.labels == label).sum()), int(wrong[truth.labels == label].sum()))
@@ -91,13 +92,13 @@ def score(truth: Truth, player: Player, seed: int = 0, progress: OnProgress | No
 
 
 def rows_at_once(player: Player, positions: int | None = None) -> int:
-    """Tell how many positions the player is asked about at a time, of `positions` or more."""
+    """Give the number of positions that the player is asked about at a time, at most `positions`."""
     rows = _ROWS if player.in_batches else _ROWS_ONE_BY_ONE
     return rows if positions is None else min(rows, positions)
 
 
-def _choose_all(truth: Truth, player: Player, key: Array, progress: OnProgress | None) -> tuple[np.ndarray, float]:
-    """int32 [N]: the moves of the player; and how many seconds it took to find them."""
+def _choose_all(truth: Truth, player: Player, key: Array, progress: OnProgress) -> tuple[np.ndarray, float]:
+    """Ask the player for its moves, int32 [N]. Returns also the seconds that it took to find them."""
     total, rows = len(truth), rows_at_once(player, len(truth))
     check_player(player, rows)
     moves, seconds = [], 0.0
@@ -105,8 +106,7 @@ def _choose_all(truth: Truth, player: Player, key: Array, progress: OnProgress |
     states, counts = _batch(truth, 0, rows)
     jax.block_until_ready(player.choose(states, counts & (jnp.arange(rows) == 0), key))
     for first in range(0, total, rows):
-        if progress is not None:
-            progress(first, total)
+        progress(first, total)
         states, counts = jax.block_until_ready(_batch(truth, first, rows))
         began = time.perf_counter()
         found = jax.block_until_ready(player.choose(states, counts, jax.random.fold_in(key, first)))
@@ -116,7 +116,7 @@ def _choose_all(truth: Truth, player: Player, key: Array, progress: OnProgress |
 
 
 def _batch(truth: Truth, first: int, rows: int) -> tuple[State, Array]:
-    """`rows` positions from number `first` on, and which of them count: none past the last."""
+    """Take `rows` positions from number `first` on. Returns also bool [rows]: which count, none past the last."""
     places = np.arange(first, first + rows)
     states = jax.tree.map(lambda x: jax.device_put(np.asarray(x)[np.minimum(places, len(truth) - 1)]), truth.states)
     return states, jax.device_put(places < len(truth))

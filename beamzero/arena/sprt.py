@@ -4,8 +4,8 @@ The question is whether one agent is stronger than another by `elo1` rather than
 pairs the logarithm of the likelihood ratio is compared with two bounds: above the upper one the larger difference is
 accepted, below the lower one the smaller. Each answer is wrong with a chance of about 5% where its opposite is true.
 
-The two games of an opening depend on each other, so the unit is the pair, which scores 0, 1/4, 1/2, 3/4 or 1. How these
-are distributed nobody knows beforehand. Both hypotheses take the distribution that fits the games best among those with
+The two games of an opening depend on each other, so the unit is the pair, which scores 0, 1/4, 1/2, 3/4 or 1. The
+distribution of these is not known beforehand. Both hypotheses take the one that fits the games best among those with
 the mean that they claim (a generalised test).
 """
 
@@ -25,7 +25,7 @@ _MOST_ELO = 1000.0
 
 
 class Verdict(NamedTuple):
-    """Where a test stands."""
+    """The state of a test."""
 
     ratio: float  # the logarithm of the likelihood ratio, of elo1 against elo0
     low: float  # at or below this elo0 is accepted
@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
 
     @property
     def accepted(self) -> int | None:
-        """0 or 1 for the hypothesis that is accepted, None where the games do not decide yet."""
+        """Give 0 or 1 for the hypothesis that is accepted, None where the games do not decide yet."""
         if self.ratio >= self.high:
             return 1
         return 0 if self.ratio <= self.low else None
@@ -46,7 +46,7 @@ class SPRT(NamedTuple):
     elo1: float
 
     def check(self) -> "SPRT":
-        """Itself, or BadInput where it can decide nothing."""
+        """Return the test itself; raise BadInput where it can decide nothing."""
         if not -_MOST_ELO <= self.elo0 < self.elo1 <= _MOST_ELO:
             raise BadInput(
                 f"sprt is {self.elo0:g} {self.elo1:g}, but must be two differences in Elo, the smaller one first,"
@@ -55,7 +55,7 @@ class SPRT(NamedTuple):
         return self
 
     def verdict(self, pair_scores: np.ndarray) -> Verdict:
-        """What the games so far say; `pair_scores` [P, 2] are those of the agent in question.
+        """Judge the games so far; `pair_scores` [P, 2] are those of the agent in question.
 
         Laws: the order of the pairs does not matter; seen from the other agent, with the differences negated and
         swapped, the ratio changes its sign; without games it is 0.
@@ -74,7 +74,7 @@ class SPRT(NamedTuple):
 
 
 def _with_mean(seen: np.ndarray, mean: float) -> np.ndarray:
-    """[5] the distribution with this mean under which outcomes with the frequencies `seen` [5] are most likely.
+    """Find the distribution [5] with this mean under which outcomes with the frequencies `seen` [5] are most likely.
 
     By Lagrange it is seen / (1 + x (outcome - mean)), where x makes the mean right.
     """

@@ -1,10 +1,10 @@
-"""Results of battles, kept in one SQLite file: what was played once need not be played again.
+"""Results of battles, kept in one SQLite file: games that were played once need not be played again.
 
 Agents are known by their fingerprints, so that a result belongs to the weights and settings that earned it, whatever
 they are called. Results are only ever added. Each opening pair is kept with a hash of its opening: two agents that
 always answer alike would play the same game from it again.
 
-Each battle is kept with the SHA-256 of all that is known about it, and the whole file is checked before anything in it
+Each battle is kept with the SHA-256 of its row and its pairs, and the whole file is checked before anything in it
 is used: results that a failing disk has changed are refused and not rated. That guards against damage, not against a
 person who writes other results with digests that fit them.
 """
@@ -30,7 +30,7 @@ from beamzero.core.errors import BadInput
 from beamzero.storage.files import check_writable, create_atomically, reason, warn_if_empty, writing
 
 _APPLICATION = 0x62306172
-"""In the head of the file, so that no other database is taken for one of ours."""
+"""A number in the head of the file, so that no other database is taken for one of ours."""
 _VERSION = 2
 _WITHOUT_DIGESTS = 1
 """The version of files that are read as they are; the first battle that is added gives digests to all in them."""
@@ -85,7 +85,7 @@ class _Kept(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of everything here."""
+        """Compute the SHA-256 of all fields."""
         digest = hashlib.sha256(json.dumps(self[:-1]).encode())
         for opening, one, other in self.pairs:
             digest.update(struct.pack("<qdd", len(opening), one, other) + opening)
@@ -104,7 +104,7 @@ class Store:
     """A file of results; it is made where there is none. Several processes may use it at a time."""
 
     def __init__(self, path: str | os.PathLike[str], make_folder: bool = False) -> None:
-        """With `make_folder` the folder of the file is made too, when there is something to keep."""
+        """Open the file, if it is there. With `make_folder` its folder is made too, when there is something to keep."""
         self.path, self.make_folder = Path(path), make_folder
         if self.path.is_dir():
             raise BadInput(f"{self.path} is a folder, but results are kept in one file")
@@ -118,7 +118,7 @@ class Store:
                 self._check(database)
 
     def check_writable(self) -> None:
-        """BadInput where nothing could be added, so that it is known before games are played."""
+        """Raise BadInput where nothing could be added, so that it is known before games are played."""
         folder = next(one for one in self.path.absolute().parents if one.exists())
         check_writable(folder / self.path.name, "results are")
         if self.path.exists():
@@ -127,7 +127,7 @@ class Store:
                 database.execute("ROLLBACK")
 
     def add(self, battle: Battle, fingerprints: tuple[str, str], asked_plies: int, seed: int) -> None:
-        """Keep what came of a battle, whole or not at all."""
+        """Keep the result of a battle, whole or not at all."""
         if self.make_folder:
             with writing(str(self.path), otherwise=BadInput):
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ class Store:
             database.execute("COMMIT")
 
     def meetings(self, game: str, asked_plies: int, fingerprints: Mapping[str, str]) -> dict[tuple[str, str], Met]:
-        """What the agents, {name: fingerprint}, have played against each other, by (earlier name, later name)."""
+        """Read the games of the agents, {name: fingerprint}, against each other, by (earlier name, later name)."""
         found: dict[tuple[str, str], list[tuple[int, bytes, float, float]]] = {}
         places = {fingerprint: place for place, fingerprint in enumerate(fingerprints.values())}
         names = list(fingerprints)
@@ -186,7 +186,7 @@ class Store:
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """The database; in one line what is wrong with it, which is left as it is."""
+        """Open the database; BadInput in one line where something is wrong with it, and it is left as it is."""
         try:
             with contextlib.closing(
                 sqlite3.connect(self.path, timeout=_PATIENCE_SECONDS, isolation_level=None)
@@ -204,7 +204,7 @@ class Store:
             raise BadInput(f"{self.path} is damaged or no file of results: {why}") from error
 
     def _check(self, database: sqlite3.Connection) -> None:
-        """BadInput where the file is no store, or where its pages, tables and indexes do not belong together."""
+        """Raise BadInput where the file is no store, or its pages, tables and indexes do not belong together."""
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
         empty = self._empty(database)
@@ -233,7 +233,7 @@ class Store:
         return BadInput(f"{self.path} is damaged: {' '.join(what.split())}; it was left as it is")
 
     def _read(self) -> list[_Kept]:
-        """All battles, each of them as it was written; BadInput where one is not."""
+        """Read all battles, each of them as it was written; BadInput where one is not."""
         if not self.path.exists():
             return []
         with self._open() as database:
@@ -252,7 +252,7 @@ class Store:
             return battles
 
     def _battles(self, database: sqlite3.Connection, number: int | None = None) -> list[_Kept]:
-        """The battles with their pairs, in the order in which they were added; or the one of that number."""
+        """Read the battles with their pairs, in the order in which they were added; or the one of that number."""
         which, numbers = ("", ()) if number is None else ("WHERE {} = ?", (number,))
         found = {
             row[0]: _Kept._make([*row, []])
@@ -272,7 +272,7 @@ class Store:
         return list(found.values())
 
     def _seal(self, database: sqlite3.Connection, number: int | None = None) -> None:
-        """Keep the digests of all battles, or of the one of that number, as they are read back."""
+        """Write the digests of all battles, or of the one of that number, as they are read back."""
         rows = [(battle.id, battle.digest) for battle in self._battles(database, number)]
         database.executemany("INSERT INTO digests VALUES (?, ?)", rows)
 
@@ -306,5 +306,5 @@ def _make_tables(database: sqlite3.Connection) -> None:
 
 
 def _machine() -> str:
-    """What the games were played on: processor and number of cores."""
+    """Name the machine that the games are played on: processor and number of cores."""
     return f"{platform.machine()}, {os.cpu_count()} cores"

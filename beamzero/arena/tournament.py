@@ -1,4 +1,4 @@
-"""Players who meet each other, today and on other days, until it is known how strong they are."""
+"""Tournaments: players who meet each other, also on other days, until their ratings are certain enough."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from beamzero.arena.rating import Rating, fit, rate
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Met, Store
 from beamzero.core.errors import BadInput
-from beamzero.core.progress import OnPhase
+from beamzero.core.progress import OnPhase, no_progress
 from beamzero.games import Game
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.player import Player
 
 _FAIR_DRAW = 0.1
-"""Games that count as drawn between two who met, so that a guess at a rating is finite."""
+"""Games that count as drawn between two players who met, so that a guess at a rating is finite."""
 
-_NOBODY = Met(np.zeros((0, 2)), frozenset(), 0)
+_NEVER_MET = Met(np.zeros((0, 2)), frozenset(), 0)
 
 
 class Tournament:
@@ -40,7 +40,7 @@ class Tournament:
         anchor: str = "random",
         play: Play = play_games,
     ) -> None:
-        """The player that is called `anchor`, if there is one, is rated 1000; the rest is as in `battle`."""
+        """Take up the results in the store. The player called `anchor` is rated 1000; the rest is as in `battle`."""
         self.play = play
         self.game, self.players, self.seed, self.store = game, players, seed, store
         self.random_plies = usual_plies(game) if random_plies is None else random_plies
@@ -54,64 +54,65 @@ class Tournament:
         self.met: dict[tuple[str, str], Met] = {}
         if store is not None:
             self.met = store.meetings(game.spec, self.random_plies, self.fingerprints)
-        self._exhausted: set[tuple[int, int]] = set()
+        self._used_up: set[tuple[int, int]] = set()
 
     # --- playing ---------------------------------------------------------------------------------------------------
 
-    def round_robin(self, games: int, on_progress: OnPhase | None = None) -> None:
-        """`games` more games for every two players."""
+    def round_robin(self, games: int, on_progress: OnPhase = no_progress) -> None:
+        """Play `games` more games for every two players."""
         pairs = list(itertools.combinations(range(len(self.players)), 2))
         for number, (one, other) in enumerate(pairs):
             self._play(one, other, games, on_progress, number * games, len(pairs) * games)
 
-    def narrow(self, games: int, total: int, on_progress: OnPhase | None = None) -> None:
-        """About `total` more games, `games` at a time, between those whose games narrow the intervals most.
+    def narrow(self, games: int, total: int, on_progress: OnPhase = no_progress) -> None:
+        """Play about `total` more games, `games` at a time, between those whose games narrow the intervals most.
 
-        First everybody meets the first player and the one named before.
+        First every player meets the first one, and the one named before it.
         """
         done = 0
         for one, other in first_pairings(len(self.players)):
             if done < total and not self.crosstable()[0][one, other]:
                 done += self._play(one, other, games, on_progress, done, total)
         while done < total:
-            possible = [pair for pair in self._by_gain(games) if pair not in self._exhausted]
+            possible = [pair for pair in self._by_gain(games) if pair not in self._used_up]
             if not possible:
                 break
             done += self._play(*possible[0], games, on_progress, done, total)
 
-    def decide(self, test: SPRT, games: int, most: int, on_progress: OnPhase | None = None) -> Verdict:
+    def decide(self, test: SPRT, games: int, most: int, on_progress: OnPhase = no_progress) -> Verdict:
         """Let the first two players meet, `games` at a time and `most` in all, until the test is decided.
 
         Games in the store count, since the test is about the agents and not about the day.
         """
         test.check()
         while True:
-            met = self.met.get((self.names[0], self.names[1]), _NOBODY)
+            met = self.met.get((self.names[0], self.names[1]), _NEVER_MET)
             verdict = test.verdict(met.pair_scores)
             done = met.pair_scores.size
-            if verdict.accepted is not None or done >= most or (0, 1) in self._exhausted:
+            if verdict.accepted is not None or done >= most or (0, 1) in self._used_up:
                 return verdict
             self._play(0, 1, min(games, most - done), on_progress, done, most)
 
-    def _play(self, one: int, other: int, games: int, on_progress: OnPhase | None, done: int, total: int) -> int:
-        """Let two players meet; how many games that were. None where there is nothing new that they could play."""
+    def _play(self, one: int, other: int, games: int, on_progress: OnPhase, done: int, total: int) -> int:
+        """Let two players meet. Returns the number of games; 0 where no opening is left that is new to them."""
         first, second = self.players[one], self.players[other]
         pair = first.name, second.name
-        met = self.met.get(pair, _NOBODY)
+        met = self.met.get(pair, _NEVER_MET)
         title = f"{first.name} v {second.name}"
         seed = self._battle_seed(pair, met.battles)
-        progress = (
-            None if on_progress is None else lambda finished, _: on_progress(title, min(done + finished, total), total)
-        )
+
+        def progress(finished: int, _: int) -> None:
+            on_progress(title, min(done + finished, total), total)
+
         try:
             played = battle(
                 self.game, first, second, games, self.random_plies, seed, progress, met.openings, play=self.play
             )
         except NothingNew:
-            self._exhausted.add((one, other))
+            self._used_up.add((one, other))
             return 0
         if played.games < games:
-            self._exhausted.add((one, other))
+            self._used_up.add((one, other))
         if self.store is not None:
             prints = self.fingerprints[first.name], self.fingerprints[second.name]
             self.store.add(played, prints, self.random_plies, seed)
@@ -123,18 +124,18 @@ class Tournament:
         return played.games
 
     def _battle_seed(self, pair: tuple[str, str], battles: int) -> int:
-        """Another one for each battle of two agents, whatever else is played and in whatever order."""
+        """Derive a seed for each battle of two agents, whatever else is played and in whatever order."""
         words = [str(self.seed), *(self.fingerprints[name] for name in pair), str(battles)]
         return int.from_bytes(hashlib.blake2b(" ".join(words).encode(), digest_size=4).digest()) % 2**31
 
-    # --- what is known ---------------------------------------------------------------------------------------------
+    # --- results -------------------------------------------------------------------------------------------------
 
     def ratings(self) -> list[Rating]:
-        """Elo of everybody, in the order of the players."""
+        """Rate all players, in their order."""
         return rate(self.names, {pair: met.pair_scores for pair, met in self.met.items()}, self.anchor, self.seed)
 
     def crosstable(self) -> tuple[np.ndarray, np.ndarray]:
-        """[N, N] games between each two, and [N, N] the points that the row's player took from the column's."""
+        """Count the games of each two players, and the points that the row's took from the column's: [N, N] each."""
         count = len(self.players)
         games, points = np.zeros((count, count)), np.zeros((count, count))
         for (first, second), met in self.met.items():
@@ -145,7 +146,7 @@ class Tournament:
         return games, points
 
     def _by_gain(self, more: int) -> list[tuple[int, int]]:
-        """All pairings, the one that narrows the intervals most first."""
+        """List all pairings, the one that narrows the intervals most first."""
         games, points = self.crosstable()
         anchored = np.array([name == self.anchor for name in self.names])
         guess = fit(points + _FAIR_DRAW / 2 * (games > 0), ~anchored, np.zeros(len(games)))

@@ -1,9 +1,9 @@
-"""Positions whose best moves are known, by games: what `beamzero score` measures agents against.
+"""Solved positions: those whose best moves are known, which `beamzero score` measures agents by.
 
 The positions lie in the folder ``positions`` beside this file. The programs ``benchmarks/truth_*.py`` made them, with
 solvers and engines that docs/truth.md names. There are two kinds of files:
 
-- ``GAME.npz``: how a position came about, move by move, and what each of its moves is worth (`Stored`);
+- ``GAME.npz``: the moves that lead to a position, and the value of each of its moves (`Stored`);
 - ``GAME.txt``: positions as players write them, and the moves that are right (`Puzzle`).
 """
 
@@ -25,20 +25,20 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 
 ILLEGAL = -128
-"""In place of the worth of a move that is not legal."""
+"""Stands for the value of a move that is not legal."""
 
-NO_MOVE = 255
-"""In place of a move after the last one."""
+NO_ACTION = 255
+"""Stands for a move after the last one."""
 
 
 class Truth(NamedTuple):
-    """N positions of a game, none of them over, and what their moves are worth to the side to move.
+    """N positions of a game, none of them over, and the values of their moves for the side to move.
 
-    Laws: a move is legal where `worths` is not ILLEGAL; the right moves are those with the highest sign.
+    Laws: a move is legal where `values` is not ILLEGAL; the right moves are those with the highest sign.
     """
 
     states: State  # [N]
-    worths: np.ndarray  # int8 [N, A] > 0 for a win, 0 for a draw, < 0 for a loss; in puzzles 1 for right, 0 for wrong
+    values: np.ndarray  # int8 [N, A] > 0 for a win, 0 for a draw, < 0 for a loss; in puzzles 1 for right, 0 for wrong
     labels: np.ndarray  # uint8 [N] the class of each position
     classes: tuple[str, ...]  # [C] names
     puzzles: bool  # whether moves are right or wrong, and not won, drawn or lost
@@ -48,39 +48,39 @@ class Truth(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a file of solved positions holds."""
+    """The content of a file of solved positions."""
 
-    moves: np.ndarray  # uint8 [N, P] the actions that lead to the position, then NO_MOVE
-    worths: np.ndarray  # int8 [N, A] as in `Truth`
+    moves: np.ndarray  # uint8 [N, P] the actions that lead to the position, then NO_ACTION
+    values: np.ndarray  # int8 [N, A] as in `Truth`; called "worths" in the file
     labels: np.ndarray  # uint8 [N]
     classes: tuple[str, ...]
 
 
 def folder() -> Path:
-    """Where the files lie."""
+    """Return the folder of the files."""
     return Path(str(importlib.resources.files("beamzero") / "arena" / "positions"))
 
 
 def games_with_truth() -> list[str]:
-    """The games of which there are solved positions, by their identities."""
+    """List the games that have solved positions, by their identities."""
     return sorted(path.stem for path in folder().iterdir() if path.suffix in (".npz", ".txt"))
 
 
 def load_truth(game: Game, positions: int | None = None) -> Truth:
-    """The solved positions of a game, of each class the first `positions` at most; BadInput where there are none."""
+    """Load the solved positions of a game, at most `positions` of each class; BadInput where there are none."""
     if game.identity not in games_with_truth():
         known = ", ".join(games_with_truth())
         raise BadInput(f"no positions of {game.identity} are solved, only those of {known}")
     solved = folder() / f"{game.name}.npz"
     if not solved.exists():
-        return _read_puzzles(game, read_puzzles(folder() / f"{game.name}.txt"), positions)
-    moves, worths, labels, classes = read_stored(solved)
+        return _as_truth(game, read_puzzles(folder() / f"{game.name}.txt"), positions)
+    moves, values, labels, classes = read_stored(solved)
     kept = _first_of_each(labels, positions)
-    return Truth(_replay(game, moves[kept]), worths[kept], labels[kept], classes, puzzles=False)
+    return Truth(_replay(game, moves[kept]), values[kept], labels[kept], classes, puzzles=False)
 
 
 def _first_of_each(labels: np.ndarray, positions: int | None) -> np.ndarray:
-    """int [M]: the places of the first `positions` of each label, or of all."""
+    """Find the places, int [M], of the first `positions` of each label; of all where it is None."""
     places = [np.flatnonzero(labels == label)[:positions] for label in np.unique(labels)]
     return np.sort(np.concatenate(places))
 
@@ -89,29 +89,29 @@ def _first_of_each(labels: np.ndarray, positions: int | None) -> np.ndarray:
 
 
 def read_stored(path: Path) -> Stored:
-    """What such a file holds."""
+    """Read a file of solved positions."""
     with np.load(path) as file:
         return Stored(file["moves"], file["worths"], file["labels"], tuple(file["classes"].tolist()))
 
 
-def write_stored(path: Path, games: Sequence[Sequence[int]], worths: np.ndarray, labels: Sequence[str]) -> None:
-    """Write positions, each with the moves that lead to it, the worth of its moves and the name of its class."""
-    moves = np.full((len(games), max(map(len, games))), NO_MOVE, np.uint8)
+def write_stored(path: Path, games: Sequence[Sequence[int]], values: np.ndarray, labels: Sequence[str]) -> None:
+    """Write positions, each with the moves that lead to it, the values of its moves and the name of its class."""
+    moves = np.full((len(games), max(map(len, games))), NO_ACTION, np.uint8)
     for row, played in enumerate(games):
         moves[row, : len(played)] = played
     classes = list(dict.fromkeys(labels))
     numbers = np.array([classes.index(label) for label in labels], np.uint8)
     data = io.BytesIO()
-    np.savez_compressed(data, moves=moves, worths=worths.astype(np.int8), labels=numbers, classes=np.array(classes))
+    np.savez_compressed(data, moves=moves, worths=values.astype(np.int8), labels=numbers, classes=np.array(classes))
     path.write_bytes(data.getvalue())
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _replay(game: Game, moves: Array) -> State:
-    """The states after `moves`, uint8 [N, P]."""
+    """Play `moves`, uint8 [N, P]. Returns the states [N] after them."""
 
     def step(states: State, actions: Array) -> tuple[State, None]:
-        played = actions != NO_MOVE
+        played = actions != NO_ACTION
         after = jax.vmap(game.step)(states, jnp.where(played, actions, 0).astype(jnp.int32))
         return jax.tree.map(lambda x, y: jax.vmap(jnp.where)(played, x, y), after, states), None
 
@@ -132,7 +132,7 @@ class Puzzle(NamedTuple):
 
 
 def read_puzzles(path: Path) -> list[Puzzle]:
-    """What such a file holds."""
+    """Read a file of puzzles."""
     rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
     return [Puzzle(label, position, tuple(right.split())) for label, position, right in rows]
 
@@ -143,13 +143,14 @@ def write_puzzles(path: Path, puzzles: Sequence[Puzzle]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def _read_puzzles(game: Game, puzzles: Sequence[Puzzle], positions: int | None) -> Truth:
+def _as_truth(game: Game, puzzles: Sequence[Puzzle], positions: int | None) -> Truth:
+    """Give the right moves of puzzles the value 1 and the others 0; at most the first `positions` of each class."""
     classes = tuple(dict.fromkeys(puzzle.label for puzzle in puzzles))
     labels = np.array([classes.index(puzzle.label) for puzzle in puzzles], np.uint8)
     kept = _first_of_each(labels, positions)
     states = [game.read_position(puzzles[row].position) for row in kept]
-    worths = np.full((len(kept), game.num_actions), ILLEGAL, np.int8)
+    values = np.full((len(kept), game.num_actions), ILLEGAL, np.int8)
     for row, state in enumerate(states):
-        worths[row, game.legal_actions(state)] = 0
-        worths[row, [game.parse_action(state, move) for move in puzzles[kept[row]].right]] = 1
-    return Truth(jax.tree.map(lambda *x: jnp.stack(x), *states), worths, labels[kept], classes, puzzles=True)
+        values[row, game.legal_actions(state)] = 0
+        values[row, [game.parse_action(state, move) for move in puzzles[kept[row]].right]] = 1
+    return Truth(jax.tree.map(lambda *x: jnp.stack(x), *states), values, labels[kept], classes, puzzles=True)

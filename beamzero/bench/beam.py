@@ -41,14 +41,14 @@ _WIDE = (
 )
 
 
-def bench_beam(peers: bool) -> Iterator[Row]:
-    """Evaluations that the search asked for, per second, against the bare net.
+def bench_beam() -> Iterator[Row]:
+    """Measure the evaluations that the search asked for, per second, against the bare net.
 
     The bare net gets as many states at once as a batch of roots has children, and a sixteenth of that, which is what a
     CPU is given at a time; the faster of the two counts. On a CPU both run on every core at once, as in training.
 
     Games with many more slots than moves in a node follow, their bare net with one and with four of the search's chunks
-    at once; and for each, how many of the positions that nets were run on the search had asked for.
+    at once; and for each, the share of the positions that nets were run on which the search had asked for.
     """
     game = make_game("connect_four")
     backend = "gpu" if jax.default_backend() == "gpu" else "cpu"
@@ -68,7 +68,7 @@ def bench_beam(peers: bool) -> Iterator[Row]:
 
 
 def _measure(game: Game, net: str, roots: State, sizes: Sequence[int], expand: int, title: str) -> tuple[Row, Row]:
-    """Evaluations a second against the bare net at the better of some batch sizes; and useful ones against all."""
+    """Measure evaluations a second against the bare net at the best of `sizes`; and useful evaluations against all."""
     dtype = compute_dtype("auto")
     value, scores = (Net(game, make_net(net), head, dtype) for head in ("value", "scores"))
     weights = value.init(jax.random.key(1)), scores.init(jax.random.key(2))
@@ -89,14 +89,14 @@ def _measure(game: Game, net: str, roots: State, sizes: Sequence[int], expand: i
 
 
 def _search(game: Game, search: BeamSearch, evaluator: Any, roots: State) -> tuple[Array, Array, Array]:
-    """The values, how many evaluations were asked for, and how many were run."""
+    """Search. Returns the values, and the numbers of evaluations that were asked for and that were run."""
     tree = search.advance(game, evaluator, search.start(game, evaluator, roots), search.expand)
     return search.root_moves(game, tree).values, jnp.sum(tree.evaluations), tree.ran
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def some_positions(game: Game, batch: int, plies: int) -> State:
-    """Positions from the first so many plies of random games, none of them over."""
+    """Make positions from the first `plies` plies of random games, none of them over: [batch, ...]."""
 
     def move(ply: Array, states: State) -> State:
         moved = jax.vmap(game.step)(states, random_moves(game, states, jax.random.key(ply)))

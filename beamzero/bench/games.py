@@ -15,6 +15,7 @@ from beamzero.bench.timing import Row, seconds_of, seconds_to_compile
 from beamzero.core.cores import searches_at_once, side_by_side
 from beamzero.games import GAMES, Game, State, make_game
 from beamzero.games.chance import resolve_chance
+from beamzero.search.memory import bytes_of, state_bytes
 
 PEERS: dict[str, dict[str, str]] = {
     "pgx": {
@@ -36,7 +37,7 @@ PEERS: dict[str, dict[str, str]] = {
         "backgammon": "backgammon",  # whose steps are of two checkers
     },
 }
-"""What each peer calls our games; the nearest thing to it where it has another of the kind."""
+"""The names of our games at each peer; the nearest of the kind where it has another."""
 
 _STEPS = 16
 """Moves of each game in one call."""
@@ -44,14 +45,14 @@ _STEPS = 16
 _BATCHES = {"cpu": (2**8, 2**10, 2**12), "gpu": (2**13, 2**16, 2**19)}
 _MOST_BYTES = {"cpu": 2**28, "gpu": 2**34}
 _MOST_SECONDS = 4.0
-"""A batch that would take longer for one call is not tried."""
+"""A batch of which one call would take longer is not tried."""
 
 
 def bench_games(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
-    """Random play: steps/s of a batch of games that start anew when they end; all of ours, or just `games`."""
+    """Measure steps/s of random play in a batch of games that start anew at their end; all of ours, or just `games`."""
     for name in games or GAMES.built_in:
         game = make_game(name)
-        size, compiling = state_bytes(game.init), compile_seconds(game)
+        size, compiling = state_bytes(game), compile_seconds(game)
         ours = fastest(our_rules(game))
         rivals = {
             f"{peer}{'' if theirs == name else ' ' + theirs}": _RIVALS[peer](theirs)
@@ -64,14 +65,8 @@ def bench_games(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
             yield Row(f"random play, {name}", "steps/s", rates[0], rate, rival, size, compiling)
 
 
-def state_bytes(init: Callable[[Array], State]) -> int:
-    """What one state takes."""
-    state = jax.eval_shape(init, jax.random.key(0))
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-
-
 def compile_seconds(game: Game, batch: int = 2**10) -> float:
-    """How long it takes until a batch of games can be stepped."""
+    """Measure the seconds that JAX takes to compile a step of a batch of games."""
     states = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), batch))
     return seconds_to_compile(jax.vmap(game.step), states, jax.ShapeDtypeStruct((batch,), jnp.int32))
 
@@ -79,24 +74,27 @@ def compile_seconds(game: Game, batch: int = 2**10) -> float:
 # --- random play -----------------------------------------------------------------------------------------------------
 
 
-class Rules(NamedTuple):
-    """Whoever's rules of a game, of one state."""
+class RandomRules(NamedTuple):
+    """Rules of a game for random play, ours or a peer's, of one state."""
 
     init: Callable[[Array], State]
     move: Callable[[State, Array], tuple[State, Array]]
-    """A state and a draw from [0, 1) to the state after a random move, and whether the game is over there."""
+    """Of a state and a draw from [0, 1): the state after a random move, and whether the game is over there."""
 
 
-def our_rules(game: Game) -> Rules:
+def our_rules(game: Game) -> RandomRules:
+    """Make the rules of one of our games."""
+
     def move(state: State, draw: Array) -> tuple[State, Array]:
         state = game.step(state, game.pick(state, draw))
         state = resolve_chance(game, state, draw * 4096 % 1)  # the lower bits of the draw, for the dice
         return state, game.over(state)
 
-    return Rules(game.init, move)
+    return RandomRules(game.init, move)
 
 
-def pgx_rules(name: str) -> Rules:
+def pgx_rules(name: str) -> RandomRules:
+    """Make the rules of a game of pgx."""
     import pgx
 
     env = pgx.make(name)
@@ -109,10 +107,10 @@ def pgx_rules(name: str) -> Rules:
         state = env.step(state, jnp.sum(upto <= rank, dtype=jnp.int32), dice)
         return state, state.terminated | state.truncated
 
-    return Rules(env.init, move)
+    return RandomRules(env.init, move)
 
 
-class Lane:
+class GameBatch:
     """A batch of games; a call makes `_STEPS` random moves in each, and a game that ends starts anew."""
 
     def __init__(self, advance: Callable[..., tuple[State, Array]], fresh: State, seed: int) -> None:
@@ -124,8 +122,8 @@ class Lane:
         return self.states
 
 
-def make_lanes(rules: Rules, batch: int, number: int) -> list[Lane]:
-    """As many batches of games, to be played side by side."""
+def make_batches(rules: RandomRules, batch: int, number: int) -> list[GameBatch]:
+    """Make `number` batches of `batch` games each, to be played side by side."""
 
     @jax.jit
     def advance(fresh: State, states: State, key: Array) -> tuple[State, Array]:
@@ -142,27 +140,22 @@ def make_lanes(rules: Rules, batch: int, number: int) -> list[Lane]:
 
     start = jax.jit(rules.init)(jax.random.key(0))
     fresh = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), start)
-    return [Lane(advance, fresh, seed) for seed in range(number)]
+    return [GameBatch(advance, fresh, seed) for seed in range(number)]
 
 
-def random_play(game: Game, batch: int) -> Callable[[], State]:
-    """A call makes `_STEPS` random moves in each of `batch` games, and gives the states after them."""
-    return make_lanes(our_rules(game), batch, 1)[0]
-
-
-class Play(NamedTuple):
-    """Something that plays at random: a call makes so many moves."""
+class RandomPlay(NamedTuple):
+    """A way to play at random: a call of `run` makes so many moves."""
 
     run: Callable[[], Any]
     moves: int
 
 
-def fastest(rules: Rules) -> Play:
-    """The fastest way to play: a few batch sizes, each on one core and on all."""
+def fastest(rules: RandomRules) -> RandomPlay:
+    """Find the fastest way to play: a few batch sizes are tried, each on one core and on all."""
     backend = "gpu" if jax.default_backend() == "gpu" else "cpu"
-    size = state_bytes(rules.init)
+    size = bytes_of(jax.eval_shape(rules.init, jax.random.key(0)))
     seconds_each = 0.0  # of a call, for each game of the batch
-    ways: list[tuple[float, Play]] = []
+    ways: list[tuple[float, RandomPlay]] = []
     for batch in _BATCHES[backend]:
         if batch * seconds_each > _MOST_SECONDS or (ways and batch * size > _MOST_BYTES[backend]):
             break
@@ -177,20 +170,20 @@ def fastest(rules: Rules) -> Play:
     return max(ways, key=lambda way: way[0])[1]
 
 
-def _try_batch(rules: Rules, batch: int) -> Iterator[tuple[Play, float]]:
-    """Ways to play with this batch, and the seconds that a call takes."""
-    lanes = make_lanes(rules, batch, searches_at_once())
-    for number in sorted({1, len(lanes)}):
-        play = Play(functools.partial(_run, lanes[:number]), number * batch * _STEPS)
+def _try_batch(rules: RandomRules, batch: int) -> Iterator[tuple[RandomPlay, float]]:
+    """Yield ways to play with this batch size, each with the seconds that a call takes."""
+    batches = make_batches(rules, batch, searches_at_once())
+    for number in sorted({1, len(batches)}):
+        play = RandomPlay(functools.partial(_run, batches[:number]), number * batch * _STEPS)
         yield play, seconds_of(play.run, seconds=0.3)[0]
 
 
-def _run(lanes: Sequence[Lane]) -> list[State]:
-    return list(side_by_side(Lane.__call__, lanes))
+def _run(batches: Sequence[GameBatch]) -> list[State]:
+    return list(side_by_side(GameBatch.__call__, batches))
 
 
-def pyspiel_play(name: str, moves: int = 2000) -> Play:
-    """One game after the other, in a plain loop."""
+def pyspiel_play(name: str, moves: int = 2000) -> RandomPlay:
+    """Make a plain loop that plays one game of OpenSpiel after the other."""
     import pyspiel  # type: ignore[import-not-found]
 
     game, draw = pyspiel.load_game(name), random.Random(0)
@@ -205,7 +198,10 @@ def pyspiel_play(name: str, moves: int = 2000) -> Play:
             if state.is_terminal():
                 state = game.new_initial_state()
 
-    return Play(run, moves)
+    return RandomPlay(run, moves)
 
 
-_RIVALS: dict[str, Callable[[str], Play]] = {"pgx": lambda name: fastest(pgx_rules(name)), "pyspiel": pyspiel_play}
+_RIVALS: dict[str, Callable[[str], RandomPlay]] = {
+    "pgx": lambda name: fastest(pgx_rules(name)),
+    "pyspiel": pyspiel_play,
+}

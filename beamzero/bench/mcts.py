@@ -29,7 +29,7 @@ _PLIES = 16
 
 
 def bench_mcts(peers: Sequence[str]) -> Iterator[Row]:
-    """Simulations/s in Connect Four with one net for policy and value.
+    """Measure simulations/s in Connect Four with one net for policy and value.
 
     The bare net gets the same number of states at once as there are roots. On a CPU everything runs on every core at
     once, as in training; of mctx the better counts of this and of one program, which XLA spreads over the cores itself.
@@ -60,7 +60,7 @@ def bench_mcts(peers: Sequence[str]) -> Iterator[Row]:
 
 
 def _mctx_search(net: Net, batch: int) -> tuple[Callable[[Weights, Any], Array], Any]:
-    """MuZero's policy of mctx on pgx's rules with our net, and roots as deep in random games as ours."""
+    """Make the MuZero search of mctx on pgx's rules with our net, and roots as deep in random games as ours."""
     import mctx
     import pgx
 
@@ -102,12 +102,12 @@ def _mctx_search(net: Net, batch: int) -> tuple[Callable[[Weights, Any], Array],
 
 
 def _pgx_positions(env: Any, batch: int) -> Any:
-    """Positions from the first plies of random games, none of them over."""
+    """Make positions from the first plies of random games of pgx, none of them over."""
     stop = jnp.arange(batch, dtype=jnp.int32) % _PLIES
 
     def move(ply: Array, states: Any) -> Any:
-        odds = jnp.where(states.legal_action_mask, 0.0, -jnp.inf)
-        moved = jax.vmap(env.step)(states, jax.random.categorical(jax.random.key(ply), odds, axis=1))
+        logits = jnp.where(states.legal_action_mask, 0.0, -jnp.inf)
+        moved = jax.vmap(env.step)(states, jax.random.categorical(jax.random.key(ply), logits, axis=1))
         go = (stop > ply) & ~moved.terminated
         return jax.tree.map(lambda new, old: jnp.where(go.reshape(-1, *[1] * (new.ndim - 1)), new, old), moved, states)
 

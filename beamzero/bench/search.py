@@ -1,4 +1,4 @@
-"""The classic search: nodes a second, what order and table save, how deep it gets in a second, and a peer beside it."""
+"""The classic search: nodes a second, nodes saved by order and table, depth in a second, and a peer beside it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MIDDLES = (
 
 
 def bench_search(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
-    """Alpha-beta from one position, on one core; and in a batch of games, on all of them.
+    """Measure alpha-beta from one position, on one core; and in a batch of games, on all cores.
 
     Depths are those finished within a second. `quiet` marks a search that goes on until the position is quiet.
     """
@@ -67,7 +67,7 @@ def bench_search(peers: Sequence[str], games: Sequence[str]) -> Iterator[Row]:
 
 
 def _connect_four(peer: bool, depth: int = 10, ordered_depth: int = 8) -> Iterator[Row]:
-    """From the empty board, with nothing known about positions that are not over, as the peer's default."""
+    """Measure from the empty board, with value 0 for positions that are not over, as the peer's default."""
     game = make_game("connect_four")
     evaluator, root = zero_evaluator(game), game.init(jax.random.key(0))
     best = AlphaBeta(depth=depth, entries=2**16, deepen=False)
@@ -99,7 +99,7 @@ def _search(game: Game, evaluator: Evaluator, settings: AlphaBeta, root: State) 
 
 
 def _open_spiel(depth: int) -> tuple[float, float]:
-    """Seconds that OpenSpiel's alpha-beta in Python takes from the empty board, and the value it finds."""
+    """Run OpenSpiel's alpha-beta in Python from the empty board. Returns the seconds, and the value it finds."""
     import pyspiel  # type: ignore[import-not-found]
     from open_spiel.python.algorithms import minimax  # type: ignore[import-untyped]
 
@@ -112,7 +112,7 @@ def _open_spiel(depth: int) -> tuple[float, float]:
 
 
 def middle_game(game: Game) -> State:
-    """A position from the middle of the game, the same each time."""
+    """Make a position from the middle of the game, the same each time."""
     state = game.init(jax.random.key(0))
     moves = next(middle.moves for middle in _MIDDLES if middle.game == game.name)
     for text in moves.split(","):
@@ -121,7 +121,7 @@ def middle_game(game: Game) -> State:
 
 
 def _in_a_second(middle: _Middle) -> Iterator[Row]:
-    """How deep a search gets in a second, and how long the wanted depth takes."""
+    """Measure how deep a search gets in a second, and how long the wanted depth takes."""
     game = make_game(middle.game)
     evaluator, state = feature_evaluator(game), middle_game(game)
     settings = AlphaBeta(quiet=middle.quiet, entries=_ENTRIES)
@@ -137,7 +137,7 @@ def _in_a_second(middle: _Middle) -> Iterator[Row]:
 
 
 def _lockstep(games: int = 256, depth: int = 4) -> Row:
-    """Games against a random player, all moves of a turn at once, half of them on either side."""
+    """Measure games against a random player, all of them in lockstep, half of them on either side."""
     game = make_game("connect_four")
     random = make_player("random", game)
     counting = _Counting(game, AlphaBeta(depth=depth), feature_evaluator(game), games // 2)
@@ -150,7 +150,7 @@ def _lockstep(games: int = 256, depth: int = 4) -> Row:
 
 
 class _Counting(Player):
-    """An alpha-beta player that counts the positions it looks at; every core searches a part of the games."""
+    """An alpha-beta player that counts its nodes; every core searches a part of the games."""
 
     name, deterministic = "counting", True
 
@@ -161,9 +161,9 @@ class _Counting(Player):
     def think(self, states: State, key: Array) -> SearchResult:
         return self._search(states, key)
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
-        waiting = np.flatnonzero(np.asarray(turn))
-        moves = np.zeros(turn.shape[0], np.int32)
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
+        waiting = np.flatnonzero(np.asarray(mask))
+        moves = np.zeros(mask.shape[0], np.int32)
         if waiting.size:
             cores = searches_at_once()
             parts = np.resize(waiting, cores * -(-self._rows // cores)).reshape(cores, -1)

@@ -1,4 +1,4 @@
-"""How benchmarks measure: functions in turns, so that noise hits them alike."""
+"""The clock of benchmarks: functions run in turns, so that noise hits them alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from beamzero.core.cores import searches_at_once, side_by_side
 
 
 class Row(NamedTuple):
-    """One figure: ours, and what it is held against."""
+    """One figure: ours, and the peer's beside it."""
 
     name: str
     unit: str
@@ -29,7 +29,7 @@ class Row(NamedTuple):
         return None if self.peer is None else self.ours / self.peer
 
     def as_json(self) -> dict[str, Any]:
-        """The keys that every row has, and those of the rest that say something."""
+        """Give the keys that every row has, and those of the rest that are not None."""
         row = {**self._asdict(), "ratio": self.ratio}
         return {key: value for key, value in row.items() if value is not None or key not in _EXTRA}
 
@@ -38,7 +38,7 @@ _EXTRA = ("state_bytes", "compile_seconds")
 
 
 def seconds_of(*functions: Callable[[], Any], seconds: float = 2.0) -> list[float]:
-    """The least time of each function's call, taking turns for `seconds` each, so that noise hits them alike.
+    """Time functions, which take turns for `seconds` each, so that noise hits them alike. Returns the least of each.
 
     A turn is a tenth of that, or one call where that takes longer.
     """
@@ -61,12 +61,12 @@ def seconds_of(*functions: Callable[[], Any], seconds: float = 2.0) -> list[floa
 
 
 def on_every_core(function: Callable[[], Any]) -> list[Any]:
-    """The function's results, called on every core at once, as training searches."""
+    """Call a function on every core at once, as training searches. Returns its results."""
     return list(side_by_side(lambda _: function(), range(searches_at_once())))
 
 
 def seconds_to_compile(function: Callable[..., Any], *arguments: Any) -> float:
-    """How long JAX takes to trace and compile `function` for arguments of these shapes, as if for the first time."""
+    """Measure the seconds that JAX takes to trace and compile `function` for these shapes, as if for the first time."""
     with _no_cache():
         start = time.perf_counter()
         jax.jit(lambda *given: function(*given)).lower(*arguments).compile()
@@ -75,7 +75,7 @@ def seconds_to_compile(function: Callable[..., Any], *arguments: Any) -> float:
 
 @contextlib.contextmanager
 def _no_cache() -> Iterator[None]:
-    """Without the programs that the compiler keeps on disk."""
+    """Hide the programs that the compiler keeps on disk."""
     enabled = jax.config.jax_enable_compilation_cache  # type: ignore[attr-defined]
     try:
         jax.config.update("jax_enable_compilation_cache", False)

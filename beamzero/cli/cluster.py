@@ -14,9 +14,9 @@ from beamzero.arena.playing import Play, play_games
 from beamzero.cli.common import err
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.connect import connected
-from beamzero.cluster.jobs import ClusterJobs
+from beamzero.cluster.executor import ClusterJobs
 from beamzero.cluster.pool import Pool
-from beamzero.cluster.worker_files import files_of
+from beamzero.cluster.worker import files_of
 from beamzero.core.errors import BadInput
 from beamzero.experiments.workers import DoJobs, do_jobs
 from beamzero.games import Game

@@ -11,7 +11,7 @@ import numpy as np
 
 from beamzero.arena.playing import Finished, Match, play_games
 from beamzero.cluster.pool import Pool
-from beamzero.core.progress import OnProgress
+from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
 from beamzero.players.player import Player
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 
 class ClusterPlay:
-    """Plays as `play_games` does, with keys of their own for every part: other games, by the same law.
+    """Plays as `play_games` does, but every part has its own key: other games, drawn from the same distribution.
 
     Workers make the players anew out of their names, which must be texts that `make_player` takes.
     """
@@ -35,13 +35,13 @@ class ClusterPlay:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
-    def __call__(self, match: Match, progress: OnProgress | None) -> Finished:
+    def __call__(self, match: Match, progress: OnProgress = no_progress) -> Finished:
         total = match.total
         rows = -(-total // (2 * self.pool.wanted))
         whole = jax.device_get((match.states, match.first_side)), match.before
         parts = []
         for number, begin in enumerate(range(0, total, rows)):
-            # All parts have the same shape; what fills up the last one is played and forgotten.
+            # All parts have the same shape; games that fill up the last one are played and forgotten.
             places = np.minimum(np.arange(begin, begin + rows), total - 1)
             (some, sides), moves = jax.tree.map(lambda x, places=places: x[places], whole)
             key = jax.random.fold_in(match.key, number)
@@ -50,8 +50,7 @@ class ClusterPlay:
         found: list[Finished] = []
         for done in self.pool.do(function, None, parts):
             found.append(done)
-            if progress is not None:
-                progress(min(len(found) * rows, total), total)
+            progress(min(len(found) * rows, total), total)
         longest = max(one.moves.shape[1] for one in found)
         return Finished(
             jax.tree.map(lambda *x: jnp.concatenate(x)[:total], *[one.states for one in found]),
@@ -72,7 +71,7 @@ def play_part(game: str, first: str, second: str, most: int, shared: None, part:
     key = jax.random.wrap_key_data(jnp.asarray(part.key))
     states = jax.tree.map(jnp.asarray, part.states)
     match = Match(rules, one, other, states, jnp.asarray(part.first_side), part.before, key, most)
-    return jax.device_get(play_games(match, None))
+    return jax.device_get(play_games(match))
 
 
 @functools.lru_cache(maxsize=16)

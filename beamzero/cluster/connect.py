@@ -1,4 +1,4 @@
-"""The way to a Ray cluster: one that runs somewhere, or one that is begun here for as long as it is needed."""
+"""Connections to a Ray cluster: one that runs somewhere, or one that is begun here for as long as it is needed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ GcsClient(address=sys.argv[1]).internal_kv_get(b"", None, timeout=5)
 
 
 def import_ray() -> Any:
-    """Ray, or RunStopped in a line that says how to get it."""
-    # Ray would hide the GPUs of a worker that asks for none; which device a worker uses is told to JAX.
+    """Import Ray; RunStopped in a line that says how to get it where it is missing."""
+    # Ray would hide the GPUs of a worker that asks for none; the device of a worker is set for JAX.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
@@ -46,7 +46,7 @@ def import_ray() -> Any:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Ray, connected to the cluster at `address`: "auto" finds the one of this machine, "local" begins one here.
+    """Connect Ray to the cluster at `address`: "auto" finds the one of this machine, "local" begins one here.
 
     BadInput where the address is none, RunStopped where there is no cluster, or none that lets us in.
     """
@@ -62,11 +62,11 @@ def connected(address: str) -> Iterator[Any]:
             warnings.filterwarnings("ignore", "os.fork\\(\\) was called", RuntimeWarning)
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
     except KeyboardInterrupt:
-        ray.shutdown()  # ends what has begun by now
+        ray.shutdown()  # ends the processes that it has begun by now
         raise
     except (Exception, SystemExit) as error:  # anything: a folder that cannot be written, a port, a version, a timeout
         with contextlib.suppress(Exception):
-            ray.shutdown()  # what it had begun by then
+            ray.shutdown()  # ends the processes that it had begun by then
         if address == LOCAL:
             raise RunStopped(f"Ray cannot begin a cluster on this machine: {_brief(error)}") from None
         where = "on this machine" if address == AUTO else f"at {address!r}"
@@ -78,7 +78,7 @@ def connected(address: str) -> Iterator[Any]:
 
 
 def _address_here() -> str:
-    """The address of the cluster that runs on this machine; "auto" where this version of Ray does not tell it."""
+    """Find the address of the cluster that runs on this machine; "auto" where this version of Ray does not give it."""
     logging.getLogger("ray").setLevel(logging.ERROR)  # as `ray.init` does
     try:
         from ray._private.services import canonicalize_bootstrap_address
@@ -88,12 +88,12 @@ def _address_here() -> str:
         raise RunStopped(
             "no Ray cluster runs on this machine: begin one by ray start --head, or say --cluster local"
         ) from None
-    except Exception:  # it is no part of what Ray promises to keep
+    except Exception:  # it is no part of Ray's public interface
         return AUTO
 
 
 def _check(address: str) -> None:
-    """Ray tries for minutes to reach what is not there, and ends the process then."""
+    """Raise RunStopped where no cluster answers: Ray itself would try for minutes, and then end the process."""
     host, _, port = address.rpartition(":")
     if not host or "/" in address or not port.isdecimal() or not 0 < int(port[:6]) < 2**16:
         raise _no_address(address)
@@ -120,7 +120,7 @@ def _no_address(address: str) -> BadInput:
 
 
 def _brief(error: BaseException) -> str:
-    """The first line of what an error says; an error of the system with the file that it is about."""
+    """Give the first line of an error's message; an error of the system with the file that it is about."""
     lines = str(error).strip().splitlines() if not isinstance(error, SystemExit) else []
     return f"{lines[0]:.300}" if lines else type(error).__name__
 

@@ -1,4 +1,4 @@
-"""An executor of training runs whose items are done by the workers of a cluster."""
+"""Training on a cluster: the work items of one run, or whole runs, are done by the workers of a pool."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import functools
 import hashlib
 import json
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 
 from beamzero.cluster.figures import Figures
-from beamzero.cluster.pool import Pool, Ticket
-from beamzero.core.progress import OnProgress, no_progress
+from beamzero.cluster.pool import Pool
+from beamzero.cluster.schedule import Ticket
+from beamzero.core.compiler import keep_compiled_code
+from beamzero.core.progress import OnPhase, OnProgress, no_progress
+from beamzero.experiments.workers import Job
 from beamzero.games import make_game
 from beamzero.training.algorithm import ALGORITHMS, Algorithm
 from beamzero.training.executor import Batch, Work, WorkInSteps
+from beamzero.training.report import NO_REPORT
 
 
 class _Begun(NamedTuple):
@@ -46,6 +51,7 @@ class ClusterExecutor:
         return self._results(work, do_item_in_steps, batch, ahead)
 
     def _results(self, work: Any, do: _Do, batch: Batch, ahead: Sequence[Batch]) -> Iterator[Any]:
+        """Hand out the batch and those `ahead`, as far as that is not done. Yields the results of the batch."""
         old, self.begun = self.begun, []
         again = bool(old or ahead)
         now, *later = [self._begin(work, do, one, old, again) for one in (batch, *ahead)]
@@ -55,7 +61,7 @@ class ClusterExecutor:
         return self.pool.results(now.tickets)
 
     def facts(self) -> Mapping[str, Any]:
-        """Say for the log what the workers did since the last call."""
+        """Give facts for the log about the work since the last call."""
         return self.figures.since_last()
 
     def _begin(self, work: Any, do: _Do, batch: Batch, begun: list[_Begun], again: bool) -> _Begun:
@@ -90,3 +96,31 @@ _Do = Callable[[str, str, str, str, Any, Any], Any]
 def _make(game: str, algorithm: str, settings: str) -> Algorithm:
     kind = ALGORITHMS[ALGORITHMS.read(algorithm)]
     return kind(make_game(game), kind.settings_type(**json.loads(settings)))
+
+
+class ClusterJobs:
+    """Does jobs, each a whole run in a folder that all machines see, as `do_jobs` does.
+
+    A job whose worker died goes on from its files, with another worker.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __call__(
+        self, jobs: Sequence[Job], on_progress: OnPhase, warn: Callable[[str], None] = warnings.warn, workers: int = 1
+    ) -> list[Any]:
+        total, done = sum(job.iterations for job in jobs), 0
+        on_progress(f"{len(jobs)} trainings", 0, total)
+        found = []
+        for job, result in zip(jobs, self.pool.do(do_job, None, list(jobs), alone=True), strict=True):
+            found.append(result)
+            done += job.iterations if result is not None else 0
+            on_progress(job.name, done, total)
+        return found
+
+
+def do_job(shared: None, job: Job) -> Any:
+    """Do a job in a worker."""
+    keep_compiled_code()
+    return job.work(NO_REPORT)

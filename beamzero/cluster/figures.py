@@ -20,13 +20,13 @@ class WorkerShare(NamedTuple):
     host: str
     items: int
     seconds: float
-    """How long it worked, on what is not done yet too."""
+    """How long it worked, also on an item that is not done yet."""
     span: float
-    """How long it could have."""
+    """How long it could have worked."""
 
 
 class Figures:
-    """Asks for `facts` as `Pool.facts` gives them, and says what is new. The first time is counted from the making."""
+    """Asks for `facts` as `Pool.facts` gives them, and sums up those since the last time."""
 
     def __init__(self, facts: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic) -> None:
         self.facts, self.clock = facts, clock
@@ -59,7 +59,7 @@ def _share(number: int, now: Mapping[str, Any], facts: Mapping[str, Any], span: 
     before = facts["by_worker"].get(number, {"pieces": 0, "seconds": 0.0, "under_way": 0.0})
     could = max(min(span, now["age"]), 1e-9)
     worked = now["seconds"] + now["under_way"] - before["seconds"] - before["under_way"]
-    # What is under way is timed here and what is done by the worker, who does not see the way there and back.
+    # An item under way is timed here, one that is done by the worker, without the way there and back.
     return WorkerShare(number, _tag(now["host"]), now["pieces"] - before["pieces"], min(max(worked, 0.0), could), could)
 
 
@@ -71,7 +71,7 @@ def _by_host(by_host: Mapping[str, Sequence[WorkerShare]], span: float) -> dict[
 
 
 def _by_worker(by_host: Mapping[str, Sequence[WorkerShare]], span: float) -> dict[str, Any]:
-    """By machine first, so that a curve of TensorBoard says where a worker is."""
+    """Sum up by machine and worker, so that a curve of TensorBoard says where a worker is."""
     return {
         host: {f"worker_{share.number}": _sums(share.items, [share], span) for share in shares}
         for host, shares in by_host.items()
@@ -87,10 +87,10 @@ def _sums(items: int, shares: Sequence[WorkerShare], span: float) -> dict[str, f
 
 
 def _tag(host: str) -> str:
-    """The name of a machine as a part of a tag of TensorBoard."""
+    """Turn the name of a machine into a part of a tag of TensorBoard."""
     return re.sub(r"[^\w.-]", "_", host, flags=re.ASCII) or "unknown"
 
 
 def _short(value: float) -> float:
-    """Four digits say enough."""
+    """Round to four digits."""
     return float(f"{value:.4g}")

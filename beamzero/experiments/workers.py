@@ -26,7 +26,7 @@ from beamzero.core.progress import OnPhase
 from beamzero.training.report import Report
 
 _MEMORY = ("XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_CLIENT_MEM_FRACTION")
-"""The old and the new name of the same; JAX takes no two."""
+"""The old and the new name of the share of the GPU's memory; JAX refuses both at once."""
 
 
 class DoJobs(Protocol):
@@ -38,17 +38,17 @@ class DoJobs(Protocol):
 
 
 class Job(NamedTuple):
-    """Some work that reports as a training run does."""
+    """Work that reports as a training run does."""
 
     name: str
     iterations: int
-    """How many it has to do, for the progress of all."""
+    """The number of iterations it has, for the progress of all."""
     work: Callable[[Report], Any]
-    """Can be sent to another process."""
+    """A function that can be sent to another process."""
 
 
 def share_device(workers: int) -> None:
-    """Let this process and so many more have a part of a GPU's memory each; before anything touches the GPU."""
+    """Give this process and `workers` more a part of a GPU's memory each; to be called before anything uses the GPU."""
     if not any(name in os.environ for name in _MEMORY):
         os.environ[_MEMORY[0]] = f"{0.95 / (workers + 1):.3f}"
 
@@ -60,24 +60,25 @@ def do_jobs(
 
     An exception of one is raised once the others have stopped, as after Ctrl-C.
     """
-    board = _Board(jobs, on_progress, warn)
+    progress = _JobsProgress(jobs, on_progress, warn)
     if workers > 1 and len(jobs) > 1:
-        return _do_in_processes(jobs, min(workers, len(jobs)), board)
+        return _do_in_processes(jobs, min(workers, len(jobs)), progress)
     found = []
     for number, job in enumerate(jobs):
-        found.append(job.work(_Watch(number, board.hear)))
-        board.close(number, found[-1])
+        found.append(job.work(_JobReport(number, progress.hear)))
+        progress.close(number, found[-1])
     return found
 
 
-class _Board:
-    """Puts together what is heard of all jobs."""
+class _JobsProgress:
+    """Adds up the progress of all jobs."""
 
     def __init__(self, jobs: Sequence[Job], on_progress: OnPhase, warn: Callable[[str], None]) -> None:
         self.jobs, self.on_progress, self.warn = jobs, on_progress, warn
         self.done = [0] * len(jobs)
 
     def hear(self, number: int, kind: str, text: str, done: int) -> None:
+        """Pass on a message or a phase of a job."""
         name = self.jobs[number].name
         if kind == "message":
             return self.warn(f"{name}: {text}")
@@ -85,13 +86,13 @@ class _Board:
         return self.on_progress(f"{name}: {text}", sum(self.done), sum(job.iterations for job in self.jobs))
 
     def close(self, number: int, result: Any) -> None:
-        """A job has ended; None is the result of one that must go on another time."""
+        """Count a job as done; one with the result None is not, and goes on another time."""
         if result is not None:
             self.done[number] = self.jobs[number].iterations
 
 
-class _Watch(Report):
-    """Tells the board of one job."""
+class _JobReport(Report):
+    """The report of one job, which calls `hear` with its number."""
 
     def __init__(self, number: int, hear: Callable[[int, str, str, int], None]) -> None:
         self.number, self.hear, self.done = number, hear, 0
@@ -111,7 +112,7 @@ class _Watch(Report):
 
 # --- several processes ---------------------------------------------------------------------------------------------
 
-_TOLD, _DONE, _FAILED = range(3)
+_PROGRESS, _DONE, _FAILED = range(3)
 
 
 class _Worker:
@@ -125,6 +126,7 @@ class _Worker:
         self.number = -1
 
     def give(self, number: int, job: Job) -> None:
+        """Send a job to the process."""
         self.number = number
         self.pipe.send((number, job))
 
@@ -132,7 +134,8 @@ class _Worker:
 _PROCESSES = multiprocessing.get_context("spawn")
 
 
-def _do_in_processes(jobs: Sequence[Job], number: int, board: _Board) -> list[Any]:
+def _do_in_processes(jobs: Sequence[Job], number: int, progress: _JobsProgress) -> list[Any]:
+    """Do jobs in `number` processes. Returns their results, in order."""
     stop = _PROCESSES.Event()
     results: list[Any] = [None] * len(jobs)
     workers: list[_Worker] = []
@@ -147,14 +150,14 @@ def _do_in_processes(jobs: Sequence[Job], number: int, board: _Board) -> list[An
         while busy:
             for pipe in connection.wait(list(busy)):
                 worker = busy[pipe]  # type: ignore[index]
-                kind, *said = worker.pipe.recv()
-                if kind == _TOLD:
-                    board.hear(*said)
+                kind, *content = worker.pipe.recv()
+                if kind == _PROGRESS:
+                    progress.hear(*content)
                 elif kind == _FAILED:
-                    raise said[0]
+                    raise content[0]
                 else:
-                    results[worker.number] = said[0]
-                    board.close(worker.number, said[0])
+                    results[worker.number] = content[0]
+                    progress.close(worker.number, content[0])
                     following = next(todo, None)
                     if following is None:
                         del busy[worker.pipe]
@@ -168,7 +171,7 @@ def _do_in_processes(jobs: Sequence[Job], number: int, board: _Board) -> list[An
 
 
 def _end(workers: Sequence[_Worker], stop: Any) -> None:
-    """Let the workers save what they have and end, and wait for that."""
+    """Let the workers save their work and end, and wait for that."""
     stop.set()
     for worker in workers:
         worker.pipe.close()  # one that waits for a job ends, and one that waits for room in the pipe goes on
@@ -202,25 +205,25 @@ def _serve(pipe: connection.Connection, stop: Any, parent: int) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     keep_compiled_code()
 
-    def tell(*heard: Any) -> None:
+    def send(*message: Any) -> None:
         if not stop.is_set():
             with contextlib.suppress(OSError):  # the parent has gone, or is about to
-                pipe.send(heard)
+                pipe.send(message)
 
     with contextlib.suppress(EOFError, OSError):
         while True:
             number, job = pipe.recv()
-            tell(*_do(job, _Watch(number, functools.partial(tell, _TOLD)), stop))
+            send(*_do(job, _JobReport(number, functools.partial(send, _PROGRESS)), stop))
     leave(0)
 
 
-def _do(job: Job, watch: Report, stop: Any) -> tuple[int, Any]:
+def _do(job: Job, report: Report, stop: Any) -> tuple[int, Any]:
     """Do a job. Returns the message to the parent."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         if stop.is_set():
             raise KeyboardInterrupt
-        return _DONE, job.work(watch)
+        return _DONE, job.work(report)
     except BaseException as error:
         if not isinstance(error, (BadInput, RunStopped, KeyboardInterrupt)):
             error.add_note(traceback.format_exc())  # which does not come through a pipe by itself

@@ -1,10 +1,15 @@
-"""The style of all pictures: colours, a figure to begin with, and what stands on its axes."""
+"""The style of all pictures: colours, a new figure, what stands on its axes, and the PNG file."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from beamzero.core.errors import BadInput
+from beamzero.storage.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +36,7 @@ def plain(text: str) -> str:
 
 @contextlib.contextmanager
 def new_figure(title: str, size: tuple[float, float], dpi: int = 150) -> Iterator[Figure]:
-    """Begin a figure of `size` inches with a title. What is drawn on it within the context has our style."""
+    """Begin a figure of `size` inches with a title. Drawings on it within the context have our style."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -91,3 +96,17 @@ def legend_above(axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(labels), fontsize=9)
+
+
+def check_picture_path(path: Path) -> None:
+    """Raise BadInput where no picture could be written, before the work begins. All of ours are PNG."""
+    check_writable(path, "a picture is")
+    if path.suffix.lower() != ".png":
+        raise BadInput(f"a picture's file must end in .png, but {path.name!r} does not")
+
+
+def write_png(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_atomically(path, picture.getvalue())

@@ -46,10 +46,10 @@ def draw_training(
     return figure
 
 
-def draw_climbs(games: Sequence[int], totals: Sequence[float], most: float, title: str) -> Figure:
+def draw_ladder(games: Sequence[int], totals: Sequence[float], most: float, title: str) -> Figure:
     """Draw the points out of `most` that the agent had on a ladder of opponents, against the games it played.
 
-    `games` and `totals` have one entry per climb.
+    `games` and `totals` have one entry per ladder that was played.
     """
     with new_figure(title, (7.0, 3.6), dpi=110) as figure:
         axes = figure.subplots()
@@ -72,8 +72,8 @@ def draw_gates(
 ) -> Figure:
     """Draw, above, each net's score against the best before it, with its 95% interval; below, their sum.
 
-    Of the nets that passed, the differences in Elo are added up. Who beats its forerunner need not beat all that came
-    before, so the sum is a picture of progress and no rating.
+    Of the nets that passed, the differences in Elo are added up. A net that beats the one before need not beat all
+    earlier ones, so the sum is a picture of progress and no rating.
     """
     share = np.clip(np.asarray(scores, float), 0.01, 0.99)
     gained = np.where(np.asarray(passed, bool), 400 * np.log10(share / (1 - share)), 0.0)
@@ -115,7 +115,7 @@ def _draw_ratings(axes: Axes, iterations: np.ndarray, elo: np.ndarray, low: np.n
 
 
 def _arrow(up: float) -> Any:
-    """A marker that stands with its foot on the point and leads upwards (`up=1`) or downwards (-1)."""
+    """Make a marker that stands with its foot on the point and leads upwards (`up=1`) or downwards (-1)."""
     from matplotlib.path import Path as Outline
 
     strokes = [(-0.25, 0.0), (0.25, 0.0), (0.0, 0.0), (0.0, up), (-0.25, 0.65 * up), (0.0, up), (0.25, 0.65 * up)]

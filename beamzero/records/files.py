@@ -1,4 +1,4 @@
-"""Files of games: their format goes by the end of their name."""
+"""Files of games, whose format goes by the end of their name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = {
 
 
 def check_format(path: Path, game: str, start: str | None = None) -> None:
-    """BadInput where games of this kind, from this position, cannot be written to a file of this name."""
+    """Raise BadInput where games of this kind, from this position, cannot be written to a file of this name."""
     if path.suffix not in FORMATS:
         raise BadInput(f"{path}: a file of games ends in {', '.join(FORMATS)}")
     rules = make_game(game)
@@ -39,7 +39,7 @@ def check_format(path: Path, game: str, start: str | None = None) -> None:
 
 
 def add_records(path: Path, records: Iterable[GameRecord]) -> int:
-    """Add games at the end of a file, which is made where there is none; and how many they are.
+    """Add games at the end of a file, which is made where there is none. Returns the number of games.
 
     Whatever happens, the file holds either all of them or none. Processes that add at the same time take turns.
     """
@@ -52,7 +52,7 @@ def add_records(path: Path, records: Iterable[GameRecord]) -> int:
 
 
 def format_record(record: GameRecord, kind: str) -> str:
-    """A game as a file of this kind, one of FORMATS, holds it; with the end of the last line."""
+    """Write a game as a file of this kind, one of FORMATS, holds it; with the end of the last line."""
     if kind == ".pgn":
         return write_pgn(record)
     if kind == ".txt":
@@ -61,7 +61,7 @@ def format_record(record: GameRecord, kind: str) -> str:
 
 
 def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
-    """All games of a file; BadInput says what is wrong with it, and where. Moves are not looked at yet."""
+    """Read all games of a file; BadInput says what is wrong with it, and where. Moves are not checked yet."""
     try:
         text = _text(path)
     except FileNotFoundError:
@@ -81,7 +81,7 @@ def read_records(path: Path, game: str | None = None) -> list[GameRecord]:
 
 
 def _text(path: Path) -> str:
-    """The content of a file. PGN is Latin-1 by its standard, and UTF-8 by habit."""
+    """Decode a file. PGN is Latin-1 by its standard, and UTF-8 by habit."""
     content = read_file(path)
     try:
         return content.decode("utf-8-sig")
@@ -92,7 +92,7 @@ def _text(path: Path) -> str:
 
 
 def parse_records(text: str, kind: str, game: str | None = None) -> Iterator[GameRecord]:
-    """The games in the text of a file of this kind, one of FORMATS; `game` is what plain lines of moves are of."""
+    """Parse the text of a file of this kind, one of FORMATS; `game` is the game of plain lines of moves."""
     if kind == ".pgn":
         return read_pgn(text)
     if kind == ".txt":
@@ -102,6 +102,7 @@ def parse_records(text: str, kind: str, game: str | None = None) -> Iterator[Gam
 
 
 def _from_json(number: int, line: str) -> GameRecord:
+    """Parse line `number` of a file of JSON lines; BadInput where it is no game."""
     wrong = BadInput(f"line {number} is no game: it must be an object with at least game and moves")
     try:
         found = json.loads(line)

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.records.record import GameRecord, read_result, result_text
+from beamzero.records.record import GameRecord, read_result, write_result
 
 VARIANTS = ("chess", "chess6x6")
 """The games whose records are PGN. The first one needs no Variant tag."""
 
 _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 _SYMBOL = re.compile(
-    r"""(?P<comment>\{[^}]*(?:\}|\Z)|;[^\n]*|^%[^\n]*)     # said beside the game
+    r"""(?P<comment>\{[^}]*(?:\}|\Z)|;[^\n]*|^%[^\n]*)     # a comment
       | (?P<open>\() | (?P<close>\))               # a variation, which is no part of the game
-      | (?P<mark>\$\d+|[!?]+)                      # what somebody thinks of a move
+      | (?P<mark>\$\d+|[!?]+)                      # an annotation of a move
       | (?P<number>\d+(?:\s*\.)+|\.+|\d+(?=\s))     # of a move
       | (?P<result>1-0|0-1|1/2-1/2|\*)
       | (?P<suffix>e\.p\.)
@@ -27,14 +27,14 @@ _SYMBOL = re.compile(
 
 
 def write_pgn(record: GameRecord) -> str:
-    """One game, with an empty line after it."""
+    """Write one game, with an empty line after it."""
     name = record.game.partition(":")[0]
     if name not in VARIANTS:
         raise BadInput(f"a game of {name} cannot be written as PGN, which is for {' and '.join(VARIANTS)}")
     first, second = (player or "?" for player in record.players)
     tags = {
         "Event": "?", "Site": "?", "Date": record.date.replace("-", ".") or "????.??.??", "Round": "?",
-        "White": first, "Black": second, "Result": result_text(record.result),
+        "White": first, "Black": second, "Result": write_result(record.result),
     }  # fmt: skip
     if record.game != VARIANTS[0]:
         tags["Variant"] = record.game
@@ -43,12 +43,12 @@ def write_pgn(record: GameRecord) -> str:
     if record.random_plies:
         tags["RandomPlies"] = str(record.random_plies)
     head = "".join(f'[{tag} "{_escaped(text)}"]\n' for tag, text in tags.items())
-    text = " ".join([*_numbered(record), result_text(record.result)])
+    text = " ".join([*_numbered(record), write_result(record.result)])
     return f"{head}\n{textwrap.fill(text, 80, break_long_words=False, break_on_hyphens=False)}\n\n"
 
 
 def _numbered(record: GameRecord) -> Iterator[str]:
-    """The moves, with their numbers before White's, and before the first one in any case."""
+    """Yield the moves, with their numbers before White's, and before the first one in any case."""
     full, second = 1, False
     if record.start is not None:
         fields = record.start.split()
@@ -63,7 +63,7 @@ def _numbered(record: GameRecord) -> Iterator[str]:
 
 
 def read_pgn(text: str) -> Iterator[GameRecord]:
-    """The games of a file. Comments and variations are left out; moves are not looked at yet."""
+    """Read the games of a file. Comments and variations are left out; moves are not checked yet."""
     for head, moves in _games(text):
         tags = {tag: re.sub(r"\\(.)", r"\1", value) for tag, value in _TAG.findall(head)}
         variant = tags.get("Variant", VARIANTS[0])
@@ -87,7 +87,7 @@ def read_pgn(text: str) -> Iterator[GameRecord]:
 
 
 def _games(text: str) -> Iterator[tuple[str, str]]:
-    """Tags and moves of every game: a tag after moves begins another one."""
+    """Yield the tags and the moves of every game: a tag after moves begins another one."""
     head: list[str] = []
     moves: list[str] = []
     inside = False  # of a comment, which may hold what looks like a tag
@@ -105,7 +105,7 @@ def _games(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _ends_in_a_comment(line: str, inside: bool) -> bool:
-    """Whether a comment is open at the end of a line; comments lie in braces, and not inside each other."""
+    """Tell whether a comment is open at the end of a line; comments lie in braces, and not inside each other."""
     for sign in line:
         if inside:
             inside = sign != "}"
@@ -117,7 +117,7 @@ def _ends_in_a_comment(line: str, inside: bool) -> bool:
 
 
 def _main_line(text: str) -> tuple[list[str], str]:
-    """The moves, and what is said of the result."""
+    """Parse the moves of the main line, and the result behind them."""
     names: list[str] = []
     depth, result = 0, "*"
     for symbol in _SYMBOL.finditer(text):

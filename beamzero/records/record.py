@@ -1,4 +1,4 @@
-"""Games as they were played, move by move: how they are kept, made from a battle, and followed again."""
+"""Records of games, move by move: how they are kept, made from a battle, and replayed."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from beamzero.games import CHANCE, Game, State, make_stored_game
 from beamzero.games.chance import NO_OUTCOME, parse_outcome, require_decision
 from beamzero.players.analysis import step
 
-PASS = "pass"
-"""What games call it that have it."""
+_PASS = "pass"
+"""The name of a pass in games that have one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class GameRecord:
-    """One game. Moves are what the game itself calls them, from the first one on.
+    """One game. Moves have the names that the game gives them, from the first one on.
 
-    Where chance decides after a move, a colon and how it came out follow it: ``6/5:4-2``.
+    Where chance decides after a move, a colon and the outcome follow it: ``6/5:4-2``.
     """
 
     game: str
     """Its spec, such as connect_four:rows=7."""
     moves: tuple[str, ...]
     players: tuple[str, str] = ("", "")
-    """Who played side 0, and who side 1; empty where nobody knows."""
+    """The players of side 0 and of side 1; empty where they are not known."""
     result: float | None = None
-    """For side 0: 1, 0 or -1, or points; None where the game was not finished."""
+    """The result for side 0: 1, 0 or -1, or points; None where the game was not finished."""
     start: str | None = None
-    """Where it began, in the game's notation for positions; None for where every game of it begins."""
+    """The position where it began, in the game's notation; None for the first position of the game."""
     random_plies: int = 0
-    """How many of the first moves were drawn at random and say nothing about the players."""
+    """The number of first moves that were drawn at random and say nothing about the players."""
     date: str = ""
     """The day, as 2026-01-31."""
 
@@ -46,17 +46,18 @@ class GameRecord:
         return dataclasses.asdict(self)
 
 
-def result_text(result: float | None) -> str:
-    """As in chess: 1-0, 0-1 or 1/2-1/2, and * where the game was not finished."""
+def write_result(result: float | None) -> str:
+    """Write a result as in chess: 1-0, 0-1 or 1/2-1/2, and * where the game was not finished."""
     return "*" if result is None else "1-0" if result > 0 else "0-1" if result < 0 else "1/2-1/2"
 
 
 def read_result(text: str) -> float | None:
-    """What `result_text` wrote; None for anything else."""
+    """Read a text that `write_result` wrote; None for any other."""
     return {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0}.get(text)
 
 
 def today() -> str:
+    """Give the day in UTC, as 2026-01-31."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
@@ -71,9 +72,9 @@ def record_of(
     random_plies: int = 0,
     outcomes: Sequence[int] | None = None,
 ) -> GameRecord:
-    """The record of the legal `actions`, played from the first position of the game or from `start`.
+    """Make the record of the legal `actions`, played from the first position of the game or from `start`.
 
-    `outcomes` are what chance decided after each of them, NO_OUTCOME where it had no say.
+    `outcomes` are those of chance after each of them, NO_OUTCOME where there was none.
     """
     state, names = first_state(game, start), []
     for number, action in enumerate(actions):
@@ -87,63 +88,65 @@ def record_of(
 
 
 def records_of(game: Game, battle: Battle) -> Iterator[GameRecord]:
-    """The games of a battle, pair by pair: the same opening with either player moving first."""
+    """Yield the games of a battle, pair by pair: the same opening with either player moving first."""
     assert battle.moves is not None
     pairs = len(battle.pair_scores)
     for number, scores in enumerate(battle.pair_scores):
         start, starter = None, 0 if battle.starters is None else int(battle.starters[number])
         if battle.firsts is not None:
             start = game.write_position(jax.tree.map(lambda x, number=number: x[number], battle.firsts))
-        for turn, side in enumerate((starter, 1 - starter)):  # the first-named player's
+        for seat, side in enumerate((starter, 1 - starter)):  # of the first-named player
             players = battle.agents if side == 0 else battle.agents[::-1]
-            moves = battle.moves[turn * pairs + number]
+            moves = battle.moves[seat * pairs + number]
             actions = moves[: int(np.sum(moves >= 0))].tolist()
-            outcomes = None if battle.outcomes is None else battle.outcomes[turn * pairs + number].tolist()
+            outcomes = None if battle.outcomes is None else battle.outcomes[seat * pairs + number].tolist()
             record = record_of(game, actions, players, start, battle.random_plies, outcomes)
             if record.result is None:  # one of them gave up, or it was cut
-                result = float(2 * scores[turn] - 1) * (1 - 2 * side)
+                result = float(2 * scores[seat] - 1) * (1 - 2 * side)
                 record = dataclasses.replace(record, result=result)
             yield record
 
 
 def has_notation(game: Game) -> bool:
-    """Whether positions of a game can be written as text."""
+    """Tell whether positions of a game can be written as text."""
     return type(game).write_position is not Game.write_position
 
 
 def move_text(name: str, thrown: str) -> str:
-    """How a record writes a move, and what chance decided after it if it had a say."""
+    """Write a move as a record does, with the outcome of chance after it, if there is one."""
     return f"{name}:{thrown}" if thrown else name
 
 
 def split_move(game: Game, move: str) -> tuple[str, str]:
-    """A move that a record writes: its name, and what chance decided after it, empty where that is not said."""
+    """Split a move of a record into its name and the outcome of chance after it, empty where there is none."""
     name, _, thrown = move.partition(":") if game.num_chance else (move, "", "")
     return name, thrown
 
 
 def nothing_to_decide(thrown: str) -> BadInput:
+    """Make the error for an outcome of chance where chance is not next."""
     return BadInput(f"chance has nothing to decide after the move, but {thrown!r} follows it")
 
 
 def is_chance(game: Game, state: State) -> bool:
-    """Whether chance decides next."""
+    """Tell whether chance decides next."""
     return bool(game.num_chance) and not bool(game.over(state)) and int(game.player(state)) == CHANCE
 
 
 def resolve(game: Game, state: State, outcome: int) -> State:
+    """Let chance decide as `outcome` says, by a compiled program."""
     return _resolve(game, state, jnp.int32(outcome))
 
 
 _resolve = jax.jit(lambda game, state, outcome: game.resolve(state, outcome), static_argnums=0)
 
 
-# --- followed again --------------------------------------------------------------------------------------------------
+# --- replayed --------------------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
 class Followed:
-    """A record that was found to be legal."""
+    """A record whose moves were replayed, and are legal."""
 
     record: GameRecord
     game: Game
@@ -151,7 +154,7 @@ class Followed:
     """Every position, from the first one to the last: one more than there are moves."""
     actions: list[int]
     thrown: list[str] = dataclasses.field(default_factory=list)
-    """What chance decided after each move, empty where it had no say."""
+    """The outcome of chance after each move, empty where there was none."""
 
     @property
     def over(self) -> bool:
@@ -178,25 +181,28 @@ class Followed:
     def pass_where_one_must(self) -> None:
         """Make the passes that people leave out when they write a game down, since they are no choice.
 
-        Not where there are dice: what they showed after a pass is written behind it.
+        Not where there are dice: their outcome after a pass is written behind it.
         """
         if self.game.num_chance:
             return
         while len(legal := self.game.legal_actions(self.states[-1])) == 1:
-            if self.game.action_name(self.states[-1], legal[0]) != PASS:
+            if self.game.action_name(self.states[-1], legal[0]) != _PASS:
                 break
             self.play(legal[0])
 
 
 def first_state(game: Game, start: str | None = None) -> State:
+    """Give the position where a game begins: its first one, or `start` in the game's notation."""
     return game.init(jax.random.key(0)) if start is None else require_decision(game, game.read_position(start))
 
 
-def follow(record: GameRecord, called: str = "", game: Game | None = None, named: Game | None = None) -> Followed:
+def replay_record(
+    record: GameRecord, called: str = "", game: Game | None = None, named: Game | None = None
+) -> Followed:
     """Play the moves of a record again; BadInput names the game (as `called`), the move's number and the move.
 
-    `game` are the rules where they are at hand: then what the record says of its game is not looked at. `named` is a
-    game that the person named, for records of a game that is a Python file.
+    With `game` these are the rules, and those that the record names are ignored. `named` is a game that the person
+    named, for records of a game that is a Python file.
     """
     prefix = f"{called}: " if called else ""
     try:
@@ -208,9 +214,9 @@ def follow(record: GameRecord, called: str = "", game: Game | None = None, named
     except BadInput as error:
         raise BadInput(f"{prefix}{error}") from None
     for number, move in enumerate(record.moves, 1):
-        if move != PASS:
+        if move != _PASS:
             followed.pass_where_one_must()
-        followed.states[-1] = game.play_on(followed.states[-1])  # nobody claimed the draw
+        followed.states[-1] = game.play_on(followed.states[-1])  # no player claimed the draw
         try:
             followed.play_named(move)
         except BadInput as error:

@@ -1,8 +1,7 @@
-"""A game seen again through an agent's eyes: what each position was worth, and what each move cost."""
+"""Reviews: the value of each position of a game, and the cost of each move, as an agent sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -10,62 +9,65 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from beamzero.core.progress import OnProgress
 from beamzero.games import State
 from beamzero.players.player import Player
 from beamzero.records.record import Followed
 
 CHUNK = 16
-"""Positions that are thought about at once: always so many, so that nothing compiles again."""
+"""Positions that are searched at once: always so many, so that nothing compiles again."""
 
 MISTAKE, BLUNDER = 0.3, 0.6
-"""What a move costs, of a value between -1 and 1, from which on it is called so."""
+"""The least cost of a mistake and of a blunder, where values are from -1 to 1."""
 
 
 class Reviewed(NamedTuple):
     """One move of a game."""
 
     number: int
-    """From 1."""
+    """The number of the move, from 1."""
     side: int
     move: str
     value: float
-    """Of the position before it, for side 0."""
+    """The value of the position before it, for side 0."""
     best: str
-    """What the agent would have played."""
+    """The move of the agent."""
     cost: float
     """By how much the position got worse for the side that moved, as the agent sees it; 0 where it did not, and of
     moves that were drawn at random."""
 
     @property
     def mark(self) -> str:
-        """?? for a blunder, ? for a mistake."""
+        """Give ?? for a blunder, ? for a mistake."""
         return "??" if self.cost >= BLUNDER else "?" if self.cost >= MISTAKE else ""
 
 
 class Review(NamedTuple):
+    """The moves of a game, and the value of its last position."""
+
     moves: list[Reviewed]
     last: float
-    """What the last position is worth to side 0: the result if the game is over."""
+    """The value of the last position for side 0: the result if the game is over."""
 
     @property
     def curve(self) -> list[float]:
-        """The value of every position for side 0: one more than there are moves."""
+        """List the value of every position for side 0: one more than there are moves."""
         return [*(move.value for move in self.moves), self.last]
 
 
-def review(followed: Followed, player: Player, key: Array, progress: Callable[[int, int], None]) -> Review:
-    """What `player` thinks of every position of a game."""
+def review(followed: Followed, player: Player, key: Array, progress: OnProgress) -> Review:
+    """Let `player` evaluate every position of a game."""
     game, states = followed.game, followed.states
-    if game.num_chance:  # what a move was worth before the dice fell is not told by what came after it
+    if game.num_chance:  # the value of a move is the one before the dice fell
         player = player.with_every_move()
     count = len(states) - int(followed.over)
     values, best = np.zeros(len(states)), np.zeros(len(states), np.int64)
-    chosen = np.zeros(len(states))  # what the moves that were made are worth to those who made them
+    chosen = np.zeros(len(states))  # values of the moves that were made, for the side that made them
     actions = np.array([*followed.actions, 0])[: len(states)]
     for start in range(0, count, CHUNK):
         progress(start, count)
         rows = np.arange(start, start + CHUNK)
-        # Others think about one position after the other: for them, more rows would be more work.
+        # Other players search one position after the other: for them, more rows would be more work.
         rows = np.minimum(rows, count - 1) if player.in_batches else rows[rows < count]
         batch: State = jax.tree.map(lambda *x: jnp.stack(x), *[states[row] for row in rows])
         found = jax.device_get(player.think(batch, jax.random.fold_in(key, start)))
@@ -80,7 +82,7 @@ def review(followed: Followed, player: Player, key: Array, progress: Callable[[i
     moves = []
     for number, action in enumerate(followed.actions):
         no_choice = action == best[number] or number < followed.record.random_plies
-        # What the dice brought after a move is not the mover's doing.
+        # The dice after a move are no merit of the mover.
         after = chosen[number] if game.num_chance else signs[number] * values[number + 1]
         cost = 0.0 if no_choice else signs[number] * values[number] - after
         moves.append(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, Game
-from beamzero.records.record import GameRecord, read_result, result_text
+from beamzero.records.record import GameRecord, read_result, write_result
 
 
 def write_transcript(record: GameRecord) -> str:
@@ -19,12 +19,12 @@ def write_transcript(record: GameRecord) -> str:
     if record.start is not None:
         raise BadInput("a game that begins from a position of its own cannot be written as a line of moves: use .jsonl")
     about = f"# game {record.game}\n# players {record.players[0]} | {record.players[1]}\n"
-    about += f"# result {result_text(record.result)}\n# random {record.random_plies}\n# date {record.date}\n"
+    about += f"# result {write_result(record.result)}\n# random {record.random_plies}\n# date {record.date}\n"
     return about + _kind(record.game).write_moves(record.moves) + "\n"
 
 
 def read_transcripts(text: str, game: str | None = None) -> Iterator[GameRecord]:
-    """Read the games of a file; `game` is what those are that do not say so."""
+    """Read the games of a file; `game` is the game of those that do not name one."""
     about: dict[str, str] = {}
     for line in text.splitlines():
         if line.startswith("#"):

@@ -1,4 +1,4 @@
-"""An agent as one .safetensors file: its weights, and in the metadata what it plays and how it was trained.
+"""An agent as one .safetensors file: its weights, and in the metadata its game and its training.
 
 Nothing is ever unpickled, so a file from a stranger can at worst be refused. The same agent gives the same bytes.
 """
@@ -20,10 +20,10 @@ import safetensors.numpy
 from beamzero.core.errors import BadInput
 from beamzero.storage.files import check_writable, read_file, reason, write_atomically, writing
 
-FORMAT = "beamzero-agent-1"
-SUFFIX = ".safetensors"
+_FORMAT = "beamzero-agent-1"
+_SUFFIX = ".safetensors"
 _DEEPEST = 32
-"""How far names of tensors, and what is said about an agent, may be nested."""
+"""The deepest nesting of names of tensors, and of `info`."""
 
 _DTYPES = {
     "F64": np.float64,
@@ -43,20 +43,20 @@ _DTYPES = {
 
 
 def save_agent(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> None:
-    """Write an agent, replacing one that is there; `info` is what JSON can hold."""
+    """Write an agent, replacing one that is there; `info` is anything that JSON can hold."""
     path = Path(path)
-    if path.suffix != SUFFIX:
-        raise BadInput(f"an agent's file must end in {SUFFIX}, but {path.name!r} does not")
+    if path.suffix != _SUFFIX:
+        raise BadInput(f"an agent's file must end in {_SUFFIX}, but {path.name!r} does not")
     check_writable(path, "an agent is")
-    text = _canonical(info)
-    metadata = {"format": FORMAT, "info": text, "sha256": _digest(tensors, text)}
+    text = json.dumps(dict(info), sort_keys=True)
+    metadata = {"format": _FORMAT, "info": text, "sha256": _digest(tensors, text)}
     arrays = {name: _little_endian(tensor) for name, tensor in tensors.items()}
     with writing(str(path), otherwise=BadInput):
         write_atomically(path, _with_metadata(safetensors.numpy.save(arrays), metadata))
 
 
 def load_agent(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The tensors and the info of an agent, as they were given to `save_agent`, or BadInput."""
+    """Read the tensors and the info of an agent, as they were given to `save_agent`; BadInput where that fails."""
     path = Path(path)
     try:
         data = read_file(path)
@@ -82,13 +82,8 @@ def load_agent(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dic
     return tensors, info
 
 
-def fingerprint(tensors: Mapping[str, np.ndarray], info: Mapping[str, Any]) -> str:
-    """Twelve hex digits that differ as soon as a weight or anything in `info` does; so give it only what matters."""
-    return _digest(tensors, _canonical(info))[:12]
-
-
 def flatten(tree: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Nested dicts of arrays as one dict, with the keys on the way joined by "/". Empty dicts vanish."""
+    """Flatten nested dicts of arrays to one dict, with the keys on the way joined by "/". Empty dicts vanish."""
     flat: dict[str, np.ndarray] = {}
     for key, value in tree.items():
         if not isinstance(key, str) or not key or "/" in key:
@@ -101,7 +96,7 @@ def flatten(tree: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of `flatten`; ValueError where `flatten` gives no such names: "a" beside "a/b", or very deep ones."""
+    """Invert `flatten`; ValueError for names that it cannot give: "a" beside "a/b", or very deep ones."""
     tree: dict[str, Any] = {}
     for name, array in flat.items():
         *parents, key = name.split("/")
@@ -119,7 +114,7 @@ def unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_deep(info: Any) -> bool:
-    """Whether dicts and lists are nested so far that programs which go through them would fail."""
+    """Tell whether dicts and lists are nested so far that programs which go through them would fail."""
     level = [info]
     for _ in range(_DEEPEST):
         level = [item for nest in level for item in (nest.values() if isinstance(nest, dict) else nest)]
@@ -127,12 +122,8 @@ def _is_deep(info: Any) -> bool:
     return bool(level)
 
 
-def _canonical(info: Mapping[str, Any]) -> str:
-    return json.dumps(dict(info), sort_keys=True)
-
-
 def _digest(tensors: Mapping[str, np.ndarray], info: str) -> str:
-    """SHA-256 over `info` and every tensor's name, dtype, shape and bytes, whatever the order of the tensors."""
+    """Compute the SHA-256 over `info` and every tensor's name, dtype, shape and bytes, in any order of the tensors."""
     digest = hashlib.sha256(info.encode())
     for name in sorted(tensors):
         tensor = _little_endian(tensors[name])
@@ -142,7 +133,7 @@ def _digest(tensors: Mapping[str, np.ndarray], info: str) -> str:
 
 
 def _little_endian(tensor: np.ndarray) -> np.ndarray:
-    """A dense array in the byte order of the file; a scalar stays one, which np.ascontiguousarray would not grant."""
+    """Make an array dense, in the byte order of the file; a scalar stays one, unlike with np.ascontiguousarray."""
     tensor = np.asarray(tensor, order="C")
     return tensor.astype(tensor.dtype.newbyteorder("<")) if tensor.dtype.byteorder == ">" else tensor
 
@@ -152,12 +143,12 @@ def _array(entry: Mapping[str, Any]) -> np.ndarray:
 
 
 def _header(data: bytes) -> bytes:
-    """The JSON at the head of a safetensors file, behind its length in eight bytes."""
+    """Cut out the JSON at the head of a safetensors file, behind its length in eight bytes."""
     return data[8 : 8 + int.from_bytes(data[:8], "little")]
 
 
 def _with_metadata(data: bytes, metadata: dict[str, str]) -> bytes:
-    """`data` with metadata in a fixed order, where safetensors itself shuffles it from one process to the next."""
+    """Put metadata into `data` in a fixed order, which safetensors itself changes from one process to the next."""
     old = _header(data)
     header = json.dumps({"__metadata__": metadata, **json.loads(old)}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
@@ -165,8 +156,8 @@ def _with_metadata(data: bytes, metadata: dict[str, str]) -> bytes:
 
 
 def _check_format(format: Any, path: Path) -> None:
-    if format == FORMAT:
+    if format == _FORMAT:
         return
     if isinstance(format, str) and format.startswith("beamzero-agent-"):
-        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
+        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {_FORMAT!r}")
     raise BadInput(f"{path} is a safetensors file, but not a beamzero agent")

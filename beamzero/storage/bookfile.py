@@ -1,4 +1,4 @@
-"""An opening book as one file: positions by their keys, with a move for each and what it is worth.
+"""An opening book as one file: positions by their keys, with a move and its value for each.
 
 A line names the format, the next one is the SHA-256 of all that follows: a line of JSON, which says for which game the
 book is and how it was made, and then 12 bytes for each position: all keys in rising order, all moves, all values. The
@@ -20,7 +20,7 @@ import numpy as np
 from beamzero.core.errors import BadInput
 from beamzero.storage.files import check_writable, read_file, reason, write_atomically, writing
 
-FORMAT = "beamzero-book-1"
+_FORMAT = "beamzero-book-1"
 
 _KEY, _MOVE, _VALUE = np.dtype("<u8"), np.dtype("<u2"), np.dtype("<f2")
 POSITION_BYTES = _KEY.itemsize + _MOVE.itemsize + _VALUE.itemsize
@@ -34,9 +34,9 @@ class Book:
     game: str
     """The identity of the game."""
     key_check: str
-    """Differs as soon as positions have other keys, as they may in another version."""
+    """A text that changes when positions get other keys, as they may in another version."""
     about: Mapping[str, Any]
-    """How it was made; what JSON can hold."""
+    """How it was made, as JSON can hold it."""
     keys: np.ndarray  # uint64 [N] rising
     moves: np.ndarray  # uint16 [N]
     values: np.ndarray  # float16 [N] for the side to move, in [-1, 1]
@@ -46,7 +46,7 @@ class Book:
 
 
 def check_book_path(path: str | os.PathLike[str]) -> None:
-    """BadInput where no book could be written, so that it is known before the work begins."""
+    """Raise BadInput where no book could be written, so that it is known before the work begins."""
     check_writable(Path(path), "an opening book is")
 
 
@@ -58,11 +58,11 @@ def save_book(path: str | os.PathLike[str], book: Book) -> None:
     content = json.dumps(header, sort_keys=True).encode() + b"\n" + b"".join(part.tobytes() for part in parts)
     digest = hashlib.sha256(content).hexdigest().encode()
     with writing(str(path), otherwise=BadInput):
-        write_atomically(path, b"\n".join([FORMAT.encode(), digest, content]))
+        write_atomically(path, b"\n".join([_FORMAT.encode(), digest, content]))
 
 
 def load_book(path: str | os.PathLike[str]) -> Book:
-    """The book as it was given to `save_book`, or BadInput."""
+    """Read the book as it was given to `save_book`; BadInput where that fails."""
     path = Path(path)
     try:
         data = read_file(path)
@@ -73,7 +73,7 @@ def load_book(path: str | os.PathLike[str]) -> Book:
     except (OSError, ValueError) as error:
         raise BadInput(f"{path} cannot be read: {reason(error)}") from None
     name, _, rest = data.partition(b"\n")
-    if name != FORMAT.encode():
+    if name != _FORMAT.encode():
         raise _other_format(path, name)
     digest, _, content = rest.partition(b"\n")
     if digest != hashlib.sha256(content).hexdigest().encode():
@@ -88,12 +88,12 @@ def load_book(path: str | os.PathLike[str]) -> Book:
 def _other_format(path: Path, name: bytes) -> BadInput:
     if name.startswith(b"beamzero-book-") and len(name) < 40:
         found = name.decode(errors="replace")
-        return BadInput(f"{path} has the format {found!r}, but this version of beamzero reads {FORMAT!r}")
+        return BadInput(f"{path} has the format {found!r}, but this version of beamzero reads {_FORMAT!r}")
     return BadInput(f"{path} is not a beamzero opening book")
 
 
 def _read(header: Mapping[str, Any], body: bytes) -> Book:
-    """The book that these say, or ValueError: a file may come from a stranger."""
+    """Make the book of a header and the bytes of its positions; ValueError where they are not one."""
     count = header["positions"]
     if not isinstance(count, int) or count < 1 or len(body) != count * POSITION_BYTES:
         raise ValueError

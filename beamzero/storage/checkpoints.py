@@ -39,7 +39,7 @@ from beamzero.storage.files import (
 from beamzero.storage.seal import seal, unseal
 from beamzero.storage.trees import check_fit, describe, named_leaves, read_tree, write_tree
 
-FORMAT = "beamzero-checkpoint-1"
+_FORMAT = "beamzero-checkpoint-1"
 MANIFEST = "manifest.json"
 TREE = "tree"
 BEST = "best"
@@ -48,7 +48,7 @@ _FOLDER = re.compile(r"(\d{8,})-(\d+)")
 
 
 class Restored(NamedTuple):
-    """What `Checkpoints.restore` found."""
+    """The result of `Checkpoints.restore`."""
 
     step: int
     tree: Any
@@ -74,19 +74,19 @@ class Checkpoints:
         self.keep = keep
 
     def steps(self) -> list[int]:
-        """Steps that have a checkpoint, damaged or not, in rising order."""
+        """List the steps that have a checkpoint, damaged or not, in rising order."""
         return sorted({found.step for found in self._found()})
 
     def save(self, step: int, tree: Any, note: Mapping[str, Any]) -> None:
-        """Write `tree` (any nest of jax or numpy arrays) and `note` (what JSON can hold) as the newest checkpoint.
+        """Write `tree` (any nest of jax or numpy arrays) and `note` (as JSON can hold it) as the newest checkpoint.
 
-        A kill at any moment leaves what was there before, plus this checkpoint or nothing. Later steps are removed:
+        A kill at any moment leaves the checkpoints before, and this one whole or not at all. Later steps are removed:
         they belong to a history that was given up when the run went back to an earlier one.
         """
         # orbax writes numpy arrays twice as fast as jax ones
         arrays = {name: np.asarray(leaf) for name, leaf in named_leaves(jax.device_get(tree)).items()}
         with writing(f"checkpoint {step} in {self.folder}; the checkpoints before it are still there"):
-            self.folder.mkdir(exist_ok=True)  # not its parents: who deletes a run while it trains means it
+            self.folder.mkdir(exist_ok=True)  # not its parents: a run that is deleted while it trains stays deleted
             self._remove_strays()
             earlier = [found.writing for found in self._found() if found.step == step]
             final = self.folder / f"{step:08d}-{max(earlier, default=0) + 1}"
@@ -103,12 +103,12 @@ class Checkpoints:
     def restore(
         self, like: Any, step: int | None = None, warn: Callable[[str], object] = warnings.warn, part: bool = False
     ) -> Restored:
-        """The newest checkpoint that is whole, bit for bit, in the structure of `like`; or exactly `step`, if given.
+        """Read the newest whole checkpoint, bit for bit, in the structure of `like`; or exactly `step`, if given.
 
         With `part`, `like` may be a part of the tree that was saved.
 
-        Every file's SHA-256 is checked before orbax reads it. What is damaged is reported through `warn` in one line,
-        and the one before it is used. Where `like` has a jax array (or a ShapeDtypeStruct), so has the result.
+        Every file's SHA-256 is checked before orbax reads it. A damaged checkpoint is reported through `warn` in one
+        line, and the one before it is used. Where `like` has a jax array (or a ShapeDtypeStruct), so has the result.
         """
         candidates = [found for found in reversed(self._found()) if step in (None, found.step)]
         if step is not None and not candidates:
@@ -130,7 +130,7 @@ class Checkpoints:
         raise RunStopped(f"{which} in {self.folder}" if candidates else f"no checkpoint in {self.folder}")
 
     def verify(self, step: int) -> list[str]:
-        """What is damaged in a checkpoint, one line per file; empty when it is whole."""
+        """List the damage of a checkpoint, one line per file; empty when it is whole."""
         found = [found for found in self._found() if found.step == step]
         return _damage(found[-1]) if found else [f"there is no checkpoint {step}"]
 
@@ -143,7 +143,7 @@ class Checkpoints:
 
     @property
     def best_step(self) -> int | None:
-        """The step that was marked best, if its checkpoint is there."""
+        """Give the step that was marked best, if its checkpoint is there."""
         try:
             data = (self.folder / BEST).read_bytes()
             step = int(data) if data.strip().isdigit() else unseal(data).get("step")  # 0.1 wrote the bare number
@@ -152,7 +152,7 @@ class Checkpoints:
         return step if step in self.steps() else None
 
     def _found(self) -> list[_Found]:
-        """Every checkpoint in the folder, oldest first."""
+        """List every checkpoint in the folder, oldest first."""
         if not self.folder.is_dir():
             return []
         matches = ((_FOLDER.fullmatch(entry.name), entry) for entry in self.folder.iterdir())
@@ -172,7 +172,7 @@ class Checkpoints:
                 shutil.rmtree(doomed, ignore_errors=True)
 
     def _remove_strays(self) -> None:
-        """Remove what a kill left behind. Only the writer may: to a reader it could be what is just being written."""
+        """Remove unfinished folders that a kill left. Only the writer may: a reader may see one in the making."""
         for stray in self.folder.glob(f"{TEMPORARY}*"):
             if stray.is_dir():
                 shutil.rmtree(stray, ignore_errors=True)
@@ -190,15 +190,15 @@ def _write_checkpoint(folder: Path, step: int, arrays: dict[str, np.ndarray], no
         path.relative_to(folder).as_posix(): {"sha256": sha256(path), "size": path.stat().st_size} for path in paths
     }
     leaves = {name: describe(array) for name, array in arrays.items()}
-    manifest = {"format": FORMAT, "step": step, "note": dict(note), "leaves": leaves, "files": files}
+    manifest = {"format": _FORMAT, "step": step, "note": dict(note), "leaves": leaves, "files": files}
     write_atomically(folder / MANIFEST, seal(manifest))
 
 
 def _read_manifest(found: _Found) -> dict[str, Any]:
-    """The manifest of a checkpoint; OSError or ValueError says what is wrong with it."""
+    """Read the manifest of a checkpoint; OSError or ValueError says what is wrong with it."""
     manifest = unseal((found.folder / MANIFEST).read_bytes())
-    if manifest.get("format") != FORMAT:
-        raise ValueError(f"its format is {manifest.get('format')!r:.60}, but this version reads {FORMAT!r}")
+    if manifest.get("format") != _FORMAT:
+        raise ValueError(f"its format is {manifest.get('format')!r:.60}, but this version reads {_FORMAT!r}")
     if manifest.get("step") != found.step:
         raise ValueError(f"it belongs to step {manifest.get('step')!r:.60}")
     if not _says_all(manifest):

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and what a full disk looks like."""
+"""Files that are there whole or not at all, and errors of a full disk."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _FULL_TEXT = re.compile(
 
 
 def temporary_beside(path: Path) -> Path:
-    """A name in the folder of `path` that nobody else uses, for what is being written."""
+    """Make up a name in the folder of `path` that no other process uses, for a file or folder while it is written."""
     return path.parent / f"{TEMPORARY}{path.name}-{_this_machine()}-{secrets.token_hex(4)}"
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Make `data` the content of `path`. After a kill or a full disk the old content is still there, untouched.
 
-    What killed writers of the same file left behind is removed.
+    Unfinished files that killed writers of `path` left are removed.
     """
     path = Path(path)
     with _unfinished(path) as file:
@@ -71,7 +71,7 @@ def create_atomically(path: str | os.PathLike[str], data: bytes) -> None:
 def _unfinished(path: Path) -> Iterator[BinaryIO]:
     """Open a new file beside `path`, locked while it is open so that others see that its writer lives; gone at the end.
 
-    What killed writers of `path` left behind is removed.
+    Unfinished files that killed writers of `path` left are removed.
     """
     with contextlib.ExitStack() as stack:
         while True:
@@ -96,7 +96,7 @@ def _write_to_disk(file: BinaryIO, data: bytes) -> None:
 def _remove_strays(path: Path, mine: BinaryIO) -> None:
     """Remove unfinished files for `path` whose writers are dead; `mine` is the one that is being written now.
 
-    A stray of this machine is one that nobody has locked. Not every network folder tells one machine of the locks of
+    A stray of this machine is one that is not locked. Not every network folder tells one machine of the locks of
     another, so that a file of another machine, or any where there are no locks, must be a day old as well.
     """
     names = re.compile(rf"{re.escape(TEMPORARY + path.name)}(?:-([0-9a-f]{{4}}))?-[0-9a-f]{{8}}")
@@ -113,7 +113,7 @@ def _remove_strays(path: Path, mine: BinaryIO) -> None:
 
 
 def _remove_if_dead(stray: str, here: bool, old: bool) -> None:
-    """OSError where its writer lives."""
+    """Remove an unfinished file; OSError where its writer lives."""
     with open(stray, "r+b") as file:
         locked = _lock(file.fileno(), wait=False)
         if locked and (here or old):
@@ -124,11 +124,11 @@ def _remove_if_dead(stray: str, here: bool, old: bool) -> None:
 
 @contextlib.contextmanager
 def taking_turns(path: Path) -> Iterator[bytes]:
-    """Wait until no other process changes `path`, and keep others waiting. Gives its content, b"" where there is none.
+    """Wait until no other process changes `path`, and keep others waiting. Yields its content, b"" where there is none.
 
-    For those who read a file and replace it by `write_atomically`. The lock goes with the process, however that ends.
-    It holds between machines too where a network folder has locks, as NFS has; where there are none (some network
-    folders, Windows) nobody waits.
+    For callers that read a file and replace it by `write_atomically`. The lock ends with the process, however that
+    ends. It holds between machines too where a network folder has locks, as NFS has; where there are none (some
+    network folders, Windows) no process waits.
     """
     there_before = path.exists()
     with contextlib.ExitStack() as stack:
@@ -168,7 +168,7 @@ def _lock(descriptor: int, wait: bool = True) -> bool:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is still the one at `path`."""
+    """Tell whether an open file is still the one at `path`."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -204,7 +204,7 @@ def _sync_file(path: Path) -> None:
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The content of an ordinary file; OSError for a folder, and for a pipe or a device, which may never end."""
+    """Read an ordinary file; OSError for a folder, and for a pipe or a device, which may never end."""
     with open(path, "rb", opener=open_ordinary) as file:
         return file.read()
 
@@ -218,13 +218,13 @@ def open_ordinary(path: str, flags: int) -> int:
 
 
 def sha256(path: str | os.PathLike[str]) -> str:
-    """The SHA-256 of a file's content, in hex."""
+    """Compute the SHA-256 of a file's content, in hex."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def out_of_space(error: BaseException | None) -> bool:
-    """Whether `error`, or an error that caused it, says that the disk, a quota or a file-size limit is full."""
+    """Tell whether `error`, or an error that caused it, is that the disk, a quota or a file-size limit is full."""
     seen: set[int] = set()
     waiting = [error]
     while waiting:
@@ -256,7 +256,7 @@ def writing(what: str, otherwise: type[Exception] = RunStopped) -> Iterator[None
 
 
 def check_writable(path: Path, what: str) -> None:
-    """BadInput where no file can be written, so that it is known before the work begins.
+    """Raise BadInput where no file can be written, so that it is known before the work begins.
 
     `what` is to be written, as in "a book is". A pipe or a device is not written to either: `write_atomically` would
     put a file in its place.
@@ -274,7 +274,7 @@ def check_writable(path: Path, what: str) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """Give the message of an error, in one line."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split()) or type(error).__name__
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in long work: held back where something must not be left half done, and never lost; SIGTERM counts as one."""
+"""Ctrl-C in long work: held back where a step must not be left half done, and never lost; SIGTERM counts as one."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def heeding_interrupts() -> Iterator[Callable[[], None]]:
-    """Remember every Ctrl-C within the block; what is yielded raises KeyboardInterrupt if there was one.
+    """Remember every Ctrl-C within the block. Yields a function that raises KeyboardInterrupt if there was one.
 
-    The first is raised at once too, and later ones do not disturb what that has begun, such as to save, unless somebody
-    presses on and on. But where it meets a callback of the garbage collector, as JAX has one, or a
-    destructor, Python only prints it and goes on; so long work asks again now and then.
+    The first is raised at once too, and later ones do not disturb the work that it begins, such as to save, unless
+    there are many. But where it meets a callback of the garbage collector, as JAX has one, or a destructor, Python only
+    prints it and goes on; so long work calls the function from time to time.
     """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
@@ -68,9 +68,9 @@ def heeding_interrupts() -> Iterator[Callable[[], None]]:
 
 @contextlib.contextmanager
 def heeding_termination() -> Iterator[None]:
-    """Take SIGTERM within the block for Ctrl-C: so do `ray job stop`, SLURM and Docker end what they began.
+    """Take SIGTERM within the block for Ctrl-C: by it `ray job stop`, SLURM and Docker end processes.
 
-    What handles Ctrl-C is called, and its signal is not raised: shells ignore that in what they start with `&`.
+    The handler of Ctrl-C is called, and its signal is not raised: shells ignore that in what they start with `&`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

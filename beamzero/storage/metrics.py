@@ -1,7 +1,7 @@
-"""What a run measured: one JSON line per iteration, and the same numbers for TensorBoard.
+"""Metrics of a run: one JSON line per iteration, and the same numbers for TensorBoard.
 
 Each line ends with a seal of its own (seal.py), so that it shows where one was changed. Lines of version 0.1 have none;
-they are believed in a run that is not sealed, and wherever there is no run.
+they are believed in a run that is not sealed, and in folders without a run.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from beamzero.core.errors import BadInput
 from beamzero.storage.files import sync_folder, write_atomically, writing
 from beamzero.storage.seal import seal_line, unseal_line
 
-FILE = "metrics.jsonl"
-TENSORBOARD = "tensorboard"
+METRICS_FILE = "metrics.jsonl"
+_TENSORBOARD = "tensorboard"
 
-# JSON has no word for these; as text they stay readable by every JSON reader
+# JSON has no number for these; as text they stay readable by every JSON reader
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -37,7 +37,7 @@ class Metrics:
 
     def __init__(self, folder: str | os.PathLike[str], warn: Callable[[str], object] = warnings.warn):
         self.folder = Path(folder)
-        self.path = self.folder / FILE
+        self.path = self.folder / METRICS_FILE
         self._warn = warn
         self._file: BinaryIO | None = None
         self._events: _Events | None = None
@@ -60,7 +60,7 @@ class Metrics:
                 self._events.write(record["iteration"], dict(_scalars(_numbers(plain))))
 
     def rewind(self, iteration: int) -> None:
-        """Forget what came after `iteration`, here and in TensorBoard, so that a resumed run says nothing twice.
+        """Remove the records after `iteration`, here and in TensorBoard, so that a resumed run writes none twice.
 
         Warns where lines are missing that should be there.
         """
@@ -77,7 +77,7 @@ class Metrics:
     def close(self) -> None:
         """Close the files; a later `append` opens them again."""
         for file in (self._file, self._events):
-            # What a full disk kept from being written was reported by `append`, and closing would try once more.
+            # That a full disk kept data from being written was reported by `append`; closing would try once more.
             with contextlib.suppress(OSError):
                 if file is not None:
                     file.close()
@@ -96,7 +96,7 @@ class Metrics:
         self._file = self.path.open("ab")
         sync_folder(self.folder)
         try:
-            self._events = _Events(self.folder / TENSORBOARD, self._purge_step)
+            self._events = _Events(self.folder / _TENSORBOARD, self._purge_step)
         except ImportError:
             if not self._warned:
                 self._warn(f"tensorboardX is not installed: the numbers go to {self.path} only")
@@ -104,11 +104,11 @@ class Metrics:
 
 
 def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """All records of a run, oldest first; none where there is no file. A last line cut short by a kill is left out.
+    """Read all records of a run, oldest first; none where there is no file. A last line cut by a kill is left out.
 
     BadInput names the first line that is damaged, or whose iteration does not come after the one before.
     """
-    path = Path(folder) / FILE
+    path = Path(folder) / METRICS_FILE
     sealed, records, last = _in_sealed_run(path.parent), list[dict[str, Any]](), -1
     for number, line in enumerate(_whole_lines(path), 1):
         record = _parse(line, sealed)
@@ -121,8 +121,8 @@ def read_metrics(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 def seal_metrics(folder: Path) -> None:
     """Seal all lines of a run of version 0.1."""
-    if (folder / FILE).exists():
-        write_atomically(folder / FILE, _lines(read_metrics(folder)))
+    if (folder / METRICS_FILE).exists():
+        write_atomically(folder / METRICS_FILE, _lines(read_metrics(folder)))
 
 
 class _Events:
@@ -153,7 +153,7 @@ class _Events:
 
 
 def _whole_lines(path: Path) -> list[bytes]:
-    """The lines that were written to their end."""
+    """Read the lines that were written to their end."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -166,7 +166,7 @@ def _lines(records: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _in_sealed_run(folder: Path) -> bool:
-    """Whether the lines in a folder must have seals."""
+    """Tell whether the lines in a folder must have seals."""
     try:
         return b'"beamzero-run-1"' not in (folder / "run.json").read_bytes()
     except OSError:
@@ -174,7 +174,7 @@ def _in_sealed_run(folder: Path) -> bool:
 
 
 def _parse(line: bytes, sealed: bool) -> dict[str, Any] | None:
-    """The record of a line; None where it is damaged."""
+    """Parse a line. Returns the record, or None where it is damaged."""
     try:
         record = unseal_line(line) if sealed or b'"seal"' in line else json.loads(line)
         record = _numbers(record)
@@ -183,7 +183,7 @@ def _parse(line: bytes, sealed: bool) -> dict[str, Any] | None:
         return None
 
 
-# --- what a record must look like, so that all who read it can rely on it ---------------------------------------------
+# --- checks of a record, so that all readers can rely on it ----------------------------------------------------------
 
 
 def _is_sound(record: dict[str, Any]) -> bool:
@@ -209,14 +209,14 @@ def _are_numbers(value: Any) -> bool:
 
 
 def is_rating(value: Any) -> bool:
-    """Whether `value` is what a record has as its "rating": None, or an Elo with its interval and scores."""
+    """Tell whether `value` can be the "rating" of a record: None, or an Elo with its interval and scores."""
     if value is None:
         return True
     ends = isinstance(value, dict) and all(_is_number_or_none(value.get(key, "")) for key in ("elo", "low", "high"))
     return ends and _are_numbers(value.get("scores", {}))
 
 
-def _is_climb(value: Any) -> bool:
+def _is_ladder_result(value: Any) -> bool:
     return isinstance(value, dict) and _is_number(value.get("total")) and _is_number(value.get("of"))
 
 
@@ -230,20 +230,20 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
          "gate_score", "gate_passed"),
         _is_number,
     ),
-    "seconds": _are_numbers, "rating": is_rating, "climb": _is_climb, "gate_interval": _is_interval,
+    "seconds": _are_numbers, "rating": is_rating, "climb": _is_ladder_result, "gate_interval": _is_interval,
     "crew": lambda value: isinstance(value, dict),
 }  # fmt: skip
 
 
 def _gaps(records: Sequence[Mapping[str, Any]], iteration: int) -> list[str]:
-    """Iterations up to `iteration` that have no record, as in ["3", "5 to 7"]."""
+    """List the iterations up to `iteration` that have no record, as in ["3", "5 to 7"]."""
     found = [0, *(record["iteration"] for record in records if record["iteration"]), iteration + 1]
     pairs = [(before + 1, after - 1) for before, after in itertools.pairwise(found) if after > before + 1]
     return [f"{first}" if first == last else f"{first} to {last}" for first, last in pairs]
 
 
 def _plain(value: Any) -> Any:
-    """`value` as JSON can hold it."""
+    """Turn `value` into what JSON can hold."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -256,7 +256,7 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(value: Any) -> Any:
-    """The inverse of `_plain`."""
+    """Turn texts such as "nan" back into numbers: the inverse of `_plain`."""
     if isinstance(value, dict):
         return {key: _numbers(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -265,7 +265,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _scalars(record: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Every number in a record by its TensorBoard tag, as in ``rating/elo``."""
+    """Yield every number in a record by its TensorBoard tag, as in ``rating/elo``."""
     for key, value in record.items():
         if isinstance(value, dict):
             yield from _scalars(value, f"{prefix}{key}/")

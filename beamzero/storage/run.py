@@ -1,11 +1,11 @@
-"""A run folder, and a list of them.
+"""Run folders.
 
 RUN/
-  run.json         what is trained, and how; sealed, see seal.py
+  run.json         the game, the algorithm and the settings; sealed, see seal.py
   checkpoints/     see checkpoints.py
   metrics.jsonl    see metrics.py
   tensorboard/
-  anchors.json     what the opponents of ratings are rated, sealed too
+  anchors.json     Elo of the opponents of ratings, sealed too
   plot.png
   lock             held by the process that trains
 """
@@ -16,22 +16,24 @@ import contextlib
 import dataclasses
 import datetime
 import json
+import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from beamzero.core.errors import BadInput, RunStopped
+from beamzero.core.errors import BadInput
 from beamzero.storage.files import TEMPORARY, read_file, reason, write_atomically, writing
-from beamzero.storage.metrics import FILE as METRICS
-from beamzero.storage.metrics import read_metrics, seal_metrics
+from beamzero.storage.folders import only_one
+from beamzero.storage.metrics import METRICS_FILE, read_metrics, seal_metrics
 from beamzero.storage.seal import SEAL, seal, unseal
 
-FORMAT = "beamzero-run-2"
-UNSEALED = "beamzero-run-1"
+RUN_FILE = "run.json"
+_ANCHORS_FILE = "anchors.json"
+_FORMAT = "beamzero-run-2"
+_UNSEALED = "beamzero-run-1"
 """The format of version 0.1, which sealed neither run.json nor the lines of metrics."""
-FILE = "run.json"
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "game": (str,), "game_text": (str,), "algorithm": (str,), "recipe": (str, NoneType), "settings": (dict,),
@@ -42,34 +44,34 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """A folder that holds a run. `about` is what run.json says: the settings, "format" and "created"."""
+    """A folder that holds a run. `about` is the content of run.json: the settings, "format" and "created"."""
 
     folder: Path
     about: dict[str, Any]
 
     @classmethod
     def create(cls, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Run:
-        """Begin a run in a folder that is empty or does not exist yet; `about` is anything that JSON can hold."""
+        """Create a run in a folder that is empty or does not exist yet; `about` is anything that JSON can hold."""
         folder = Path(folder)
-        if (folder / FILE).exists():
+        if (folder / RUN_FILE).exists():
             raise BadInput(f"{folder} already holds a run: go on with it by --resume, or name another folder")
         if folder.exists() and not folder.is_dir():
             raise BadInput(f"{folder} is a file, but a run needs a folder: name another one")
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        about = {**about, "format": FORMAT, "created": created}
+        about = {**about, "format": _FORMAT, "created": created}
         data = seal(about)
         with writing(f"the run folder {folder}", otherwise=BadInput):
             if folder.exists() and any(not entry.name.startswith(TEMPORARY) for entry in folder.iterdir()):
                 raise BadInput(f"{folder} is not empty and holds no run: name an empty or a new folder")
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / FILE, data)
+            write_atomically(folder / RUN_FILE, data)
         return cls(folder, unseal(data))
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
-        """The run in `folder`."""
+        """Open the run in `folder`; BadInput where there is none, or its run.json was changed."""
         folder = Path(folder)
-        path = folder / FILE
+        path = folder / RUN_FILE
         try:
             data = read_file(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -83,14 +85,14 @@ class Run:
 
     @property
     def sealed(self) -> bool:
-        return bool(self.about["format"] == FORMAT)
+        return bool(self.about["format"] == _FORMAT)
 
     def seal(self) -> Run:
-        """Seal a run of version 0.1, and its metrics. Only who holds the lock may."""
-        about = {**self.about, "format": FORMAT}
+        """Seal a run of version 0.1, and its metrics. Only the process that holds the lock may."""
+        about = {**self.about, "format": _FORMAT}
         with writing(str(self.folder)):
             seal_metrics(self.folder)
-            write_atomically(self.folder / FILE, seal(about))
+            write_atomically(self.folder / RUN_FILE, seal(about))
         return Run(self.folder, about)
 
     @property
@@ -101,14 +103,30 @@ class Run:
     def plot_path(self) -> Path:
         return self.folder / "plot.png"
 
-    @contextlib.contextmanager
-    def lock(self) -> Iterator[Callable[[], None]]:
-        """Be the only process that trains in this folder. The lock goes with the process, however that ends.
+    def read_anchors(self) -> dict[str, Any]:
+        """Read how the opponents' ratings were "measured", and their "elo"; empty where the file is missing or changed.
 
-        Gives a function that raises RunStopped if the folder is no longer there.
+        They are measured again then, which gives the same numbers.
         """
-        with only_one(self.folder) as check_folder:
-            yield check_folder
+        try:
+            known = unseal((self.folder / _ANCHORS_FILE).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        elo = known.get("elo")
+        whole = isinstance(elo, dict) and all(
+            isinstance(value, int | float) and math.isfinite(value) for value in elo.values()
+        )
+        return known if whole and isinstance(known.get("measured"), dict) else {}
+
+    def write_anchors(self, measured: Mapping[str, Any], elo: Mapping[str, float]) -> None:
+        """Write what `read_anchors` reads."""
+        path = self.folder / _ANCHORS_FILE
+        with writing(str(path)):
+            write_atomically(path, seal({"measured": measured, "elo": elo}))
+
+    def lock(self) -> contextlib.AbstractContextManager[Callable[[], None]]:
+        """Lock the folder, so that no other process trains in it, as `only_one` does."""
+        return only_one(self.folder)
 
 
 def _read_about(data: bytes, path: Path) -> dict[str, Any]:
@@ -118,7 +136,7 @@ def _read_about(data: bytes, path: Path) -> dict[str, Any]:
         format = about["format"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise BadInput(f"{path} is damaged, or not the file of a beamzero run") from None
-    if format == FORMAT:
+    if format == _FORMAT:
         try:
             about = unseal(data)
         except ValueError:
@@ -126,63 +144,14 @@ def _read_about(data: bytes, path: Path) -> dict[str, Any]:
                 f"{path} was changed since it was written: put it back as it was (what may be changed of a run is given"
                 " with --resume, as in --set rate_games=100)"
             ) from None
-    elif format != UNSEALED:
-        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
+    elif format != _UNSEALED:
+        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {_FORMAT!r}")
     wrong = [key for key, kinds in _KINDS.items() if key in about and not isinstance(about[key], kinds)]
-    wrong += ["seal"] * (format == UNSEALED and SEAL in about) + ["seed"] * isinstance(about.get("seed"), bool)
+    wrong += ["seal"] * (format == _UNSEALED and SEAL in about) + ["seed"] * isinstance(about.get("seed"), bool)
     wrong += ["algorithm"] * (not wrong and not about.get("algorithm", "x").isidentifier())
     if wrong:
         raise BadInput(f"{path} is damaged: what it says of {', '.join(wrong)} cannot be")
     return about
-
-
-@contextlib.contextmanager
-def only_one(folder: Path) -> Iterator[Callable[[], None]]:
-    """Be the only process that works in a folder; BadInput where there is another. The lock goes with the process.
-
-    Gives a function that raises RunStopped if the folder is no longer there, or another one has its name.
-    """
-    with contextlib.ExitStack() as stack:
-        path = folder / "lock"
-        with writing(f"the lock of {folder}", otherwise=BadInput):
-            file = stack.enter_context(open(path, "a+"))
-            _take(file.fileno(), folder)
-
-        def check_folder() -> None:
-            try:
-                same = os.path.samestat(os.fstat(file.fileno()), path.stat())
-            except OSError:
-                same = False
-            if not same:
-                raise RunStopped(f"{folder} was deleted or moved while it was worked in, so nothing more can be saved")
-
-        yield check_folder
-
-
-def is_locked(folder: Path) -> bool:
-    """Whether a process works in a folder just now, as far as this system can tell."""
-    try:
-        import fcntl
-
-        with open(folder / "lock") as file:
-            # Shared, so that two who ask at once do not take each other for a process that works there.
-            fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except (ImportError, OSError):
-        return False
-    return False
-
-
-def _take(descriptor: int, folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows has no such lock
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BadInput(f"another process is training in {folder}: stop it first, or name another folder") from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,20 +162,20 @@ class RunSummary:
     game: str | None
     algorithm: str | None
     iterations: int
-    """How many are done."""
+    """The number of iterations that are done."""
     rating: Any
     """The last "rating" that was recorded; None before the first."""
     modified: datetime.datetime
     damaged: str | None
-    """What is wrong with the folder, in one line; None when all is well."""
+    """The fault of the folder, in one line; None when all is well."""
 
 
 def list_runs(root: str | os.PathLike[str]) -> list[RunSummary]:
-    """The runs in `root` and up to two folders below it, the last modified first; none where `root` does not exist."""
+    """List the runs in `root` and up to two folders below it, the last modified first; none where it does not exist."""
     root = Path(root)
     if root.exists() and not root.is_dir():
         raise BadInput(f"{root} is a file, but runs are kept in a folder")
-    found = (path.parent for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}") for path in root.glob(pattern))
+    found = (path.parent for pattern in (RUN_FILE, f"*/{RUN_FILE}", f"*/*/{RUN_FILE}") for path in root.glob(pattern))
     return sorted(map(_summary, found), key=lambda run: run.modified, reverse=True)
 
 
@@ -220,7 +189,7 @@ def _summary(folder: Path) -> RunSummary:
     except BadInput as error:
         damaged = str(error)
     except OSError as error:
-        damaged = f"{folder / METRICS} cannot be read: {reason(error)}"
+        damaged = f"{folder / METRICS_FILE} cannot be read: {reason(error)}"
     ratings = [record["rating"] for record in records if record.get("rating") is not None]
     return RunSummary(
         folder=folder,
@@ -235,7 +204,7 @@ def _summary(folder: Path) -> RunSummary:
 
 def _modified(folder: Path) -> datetime.datetime:
     times = [0.0]
-    for name in (FILE, METRICS):
+    for name in (RUN_FILE, METRICS_FILE):
         with contextlib.suppress(OSError):
             times.append((folder / name).stat().st_mtime)
     return datetime.datetime.fromtimestamp(max(times), datetime.UTC)

@@ -1,6 +1,6 @@
 """JSON with a digest of itself inside, so that a changed byte shows.
 
-A seal tells damage and edits by hand, not forgery: whoever changes a file on purpose can seal it anew.
+A seal shows damage and edits by hand, not forgery: a person who changes a file on purpose can seal it anew.
 """
 
 from __future__ import annotations

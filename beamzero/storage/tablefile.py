@@ -1,4 +1,4 @@
-"""An endgame table as one file: a line of JSON that says what it is, then a byte for each position."""
+"""An endgame table as one file: a line of JSON about the table, then a byte for each position."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from beamzero.core.errors import BadInput
 from beamzero.solvers.endgame import MOST_POSITIONS, EndgameTable, count_positions
 from beamzero.storage.files import check_writable, open_ordinary, reason, write_atomically, writing
 
-FORMAT = "beamzero-table-1"
-SUFFIX = ".table"
+_FORMAT = "beamzero-table-1"
+TABLE_SUFFIX = ".table"
 _LONGEST_LINE = 1000
 
 
 def check_table_path(path: str | os.PathLike[str]) -> Path:
-    """The path itself, or BadInput where no table can be written to it; asked before one is made, which takes long."""
+    """Return the path; raise BadInput where no table can be written to it, so that it is known before one is made."""
     path = Path(path)
-    if path.suffix != SUFFIX:
-        raise BadInput(f"a table's file must end in {SUFFIX}, but {path.name!r} does not")
+    if path.suffix != TABLE_SUFFIX:
+        raise BadInput(f"a table's file must end in {TABLE_SUFFIX}, but {path.name!r} does not")
     check_writable(path, "a table is")
     return path
 
@@ -34,13 +34,13 @@ def save_table(path: str | os.PathLike[str], table: EndgameTable) -> None:
     path = check_table_path(path)
     values = np.asarray(table.values, np.int8).tobytes()
     info = {"game": "kalah", "houses": table.houses, "empty_capture": table.empty_capture, "seeds": table.seeds}
-    header = {"format": FORMAT, **info, "sha256": _digest(info, values)}
+    header = {"format": _FORMAT, **info, "sha256": _digest(info, values)}
     with writing(str(path), otherwise=BadInput):
         write_atomically(path, json.dumps(header).encode() + b"\n" + values)
 
 
 def load_table(path: str | os.PathLike[str]) -> EndgameTable:
-    """The table that `save_table` wrote, or BadInput."""
+    """Read the table that `save_table` wrote; BadInput where that fails."""
     path = Path(path)
     try:
         with open(path, "rb", opener=open_ordinary) as file:
@@ -52,6 +52,7 @@ def load_table(path: str | os.PathLike[str]) -> EndgameTable:
 
 
 def _read(file: IO[bytes], path: Path) -> EndgameTable:
+    """Read the header and the values of an open file."""
     header = _header(file.readline(_LONGEST_LINE), path)
     digest = header.pop("sha256", None)
     match header:
@@ -73,16 +74,16 @@ def _read(file: IO[bytes], path: Path) -> EndgameTable:
 
 
 def _header(line: bytes, path: Path) -> dict[str, Any]:
-    """What the first line says, but for the format."""
+    """Decode the first line, without its format."""
     try:
         header = json.loads(line)
         format = header.pop("format")
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         raise BadInput(f"{path} is not a beamzero table") from None
-    if format == FORMAT:
+    if format == _FORMAT:
         return header
     if isinstance(format, str) and format.startswith("beamzero-table-"):
-        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {FORMAT!r}")
+        raise BadInput(f"{path} has the format {format!r}, but this version of beamzero reads {_FORMAT!r}")
     raise BadInput(f"{path} is not a beamzero table")
 
 

@@ -19,19 +19,19 @@ from beamzero.core.errors import BadInput
 
 
 def named_leaves(tree: Any) -> dict[str, Any]:
-    """The leaves by their path in the tree, in the tree's order; a tree that is one array is called ``array``."""
+    """Name the leaves by their path in the tree, in its order; a tree that is one array is called ``array``."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     return {jax.tree_util.keystr(path) or "array": leaf for path, leaf in leaves}
 
 
 def describe(leaf: Any) -> str:
-    """A leaf's dtype and shape, as in ``float32[3,4]``."""
+    """Write a leaf's dtype and shape, as in ``float32[3,4]``."""
     shaped = leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
     return f"{shaped.dtype}[{','.join(map(str, shaped.shape))}]"
 
 
 def check_fit(saved: dict[str, str], like: Any, where: str, part: bool = False) -> None:
-    """The checkpoint has the leaves of `like`, with the same dtypes and shapes; and no others, unless `part`."""
+    """Raise BadInput unless the `saved` leaves have the dtypes and shapes of `like`; with `part` more may be saved."""
     wanted = {name: describe(leaf) for name, leaf in named_leaves(like).items()}
     for name in wanted if part else [*wanted, *saved]:
         if saved.get(name) != wanted.get(name):
@@ -49,7 +49,7 @@ def write_tree(folder: Path, arrays: dict[str, np.ndarray]) -> None:
 
 
 def read_tree(folder: Path, like: Any, saved: dict[str, str]) -> Any:
-    """The leaves of `like`, out of those that were `saved`, as `describe` names them."""
+    """Read the leaves of `like`, out of those that were `saved`, as `describe` writes them."""
     import orbax.checkpoint as ocp
 
     leaves = named_leaves(like)
@@ -73,7 +73,7 @@ def _is_empty(description: str) -> bool:
 
 
 def _place(array: np.ndarray, leaf: Any) -> Any:
-    """`array` as what `leaf` is, where `leaf` is."""
+    """Turn `array` into the kind of array that `leaf` is, on the same device."""
     if isinstance(leaf, jax.Array):
         # a copy, since the buffer may be donated; uncommitted stays uncommitted, or programs would compile again
         return jax.device_put(array, leaf.sharding if leaf.committed else None, may_alias=False)
@@ -84,7 +84,7 @@ def _place(array: np.ndarray, leaf: Any) -> Any:
 
 @functools.cache
 def _orbax() -> Any:
-    """Orbax's plain synchronous writer; in one OCDBT store, as a file per leaf takes twice as long."""
+    """Make orbax's plain synchronous writer; in one OCDBT store, as a file per leaf takes twice as long."""
     import orbax.checkpoint as ocp
 
     # what it logs (thread tracebacks on a full disk) is raised as well, and would tear the terminal's progress display
@@ -113,7 +113,7 @@ class _QuietLoop(asyncio.SelectorEventLoop):
             return asyncio.Handle(callback, args, self, context)  # never called
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Drop the failures of further writes, which nobody asks for after the first."""
+        """Drop the failures of further writes, which no caller needs after the first."""
 
 
 _LOOPS = threading.Lock()

@@ -1,6 +1,6 @@
-"""The weights of a game's evaluation as one small JSON file: which game, which features, and how they were made.
+"""The weights of a game's evaluation as one small JSON file: the game, its features, and how they were made.
 
-A person can read it; what a person, or a failing disk, has changed in it is noticed by its SHA-256.
+A person can read it; a change by a person, or by a failing disk, is noticed by its SHA-256.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import Game
 from beamzero.storage.files import check_writable, read_file, reason, taking_turns, write_atomically, writing
 
-FORMAT = "beamzero-weights-1"
+_FORMAT = "beamzero-weights-1"
 
 
 @dataclasses.dataclass(frozen=True)
-class Weights:
-    """What a weights file holds."""
+class FeatureWeights:
+    """The content of a weights file."""
 
     game: str
     """The identity of the game."""
@@ -32,9 +32,9 @@ class Weights:
     point: float
     """How much a point adds to the logarithm of the odds, so that weight / point is a number of points."""
     tempo: float
-    """What the right to move adds to the logarithm of the odds. Measured, but no part of the evaluation."""
+    """How much the right to move adds to the logarithm of the odds. Measured, but no part of the evaluation."""
     made: Mapping[str, Any]
-    """How the weights were made; what JSON can hold."""
+    """How the weights were made, as JSON can hold it."""
 
     @property
     def values(self) -> list[float]:
@@ -42,18 +42,18 @@ class Weights:
 
 
 def check_weights_path(path: str | os.PathLike[str]) -> None:
-    """BadInput where no weights could be written, so that it is known before the work begins."""
+    """Raise BadInput where no weights could be written, so that it is known before the work begins."""
     check_writable(Path(path), "weights are")
 
 
-def save_weights(path: str | os.PathLike[str], weights: Weights) -> None:
+def save_weights(path: str | os.PathLike[str], weights: FeatureWeights) -> None:
     """Write weights, replacing those that are there."""
     check_weights_path(path)
     with writing(str(path), otherwise=BadInput):
         write_atomically(path, _encode(weights))
 
 
-def replace_weights(path: str | os.PathLike[str], old: Weights, new: Weights) -> None:
+def replace_weights(path: str | os.PathLike[str], old: FeatureWeights, new: FeatureWeights) -> None:
     """Write `new` where `old` was saved; RunStopped where it is there no longer, since another program wrote others."""
     path = Path(path)
     with writing(str(path), otherwise=BadInput), taking_turns(path) as there:
@@ -62,17 +62,17 @@ def replace_weights(path: str | os.PathLike[str], old: Weights, new: Weights) ->
         write_atomically(path, _encode(new))
 
 
-def _encode(weights: Weights) -> bytes:
-    content = {"format": FORMAT, **dataclasses.asdict(weights)}
+def _encode(weights: FeatureWeights) -> bytes:
+    content = {"format": _FORMAT, **dataclasses.asdict(weights)}
     return (json.dumps({**content, "sha256": _digest(content)}, indent=2, allow_nan=False) + "\n").encode()
 
 
-def load_weights(path: str | os.PathLike[str], game: Game) -> Weights:
-    """The weights as they were given to `save_weights`; BadInput where they are damaged or not for this game."""
+def load_weights(path: str | os.PathLike[str], game: Game) -> FeatureWeights:
+    """Read the weights as they were given to `save_weights`; BadInput where they are damaged or not for this game."""
     path = Path(path)
     content = _read(path)
-    if content.get("format") != FORMAT:
-        raise BadInput(f"{path} is no file of weights that this version of beamzero reads ({FORMAT})")
+    if content.get("format") != _FORMAT:
+        raise BadInput(f"{path} is no file of weights that this version of beamzero reads ({_FORMAT})")
     if content.pop("sha256", None) != _digest(content):
         raise BadInput(f"{path} is damaged: its content does not match its SHA-256")
     weights = _checked(path, content)
@@ -99,10 +99,10 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _checked(path: Path, content: dict[str, Any]) -> Weights:
-    """The content as `Weights`, if every part is there and of its kind."""
+def _checked(path: Path, content: dict[str, Any]) -> FeatureWeights:
+    """Make `FeatureWeights` of the content; BadInput where a part is missing or of the wrong type."""
     try:
-        weights = Weights(**{field.name: content[field.name] for field in dataclasses.fields(Weights)})
+        weights = FeatureWeights(**{field.name: content[field.name] for field in dataclasses.fields(FeatureWeights)})
         numbers = [*weights.features.values(), weights.point, weights.tempo]
         fine = all(isinstance(number, float) and math.isfinite(number) for number in numbers) and weights.point > 0
     except (AttributeError, KeyError):
@@ -113,5 +113,5 @@ def _checked(path: Path, content: dict[str, Any]) -> Weights:
 
 
 def _digest(content: Mapping[str, Any]) -> str:
-    """SHA-256 of everything in the file but itself. The order of features counts."""
+    """Compute the SHA-256 of all in the file but itself. The order of features counts."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

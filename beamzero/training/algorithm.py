@@ -23,7 +23,7 @@ __all__ = ["ALGORITHMS", "Algorithm", "TrainingState", "check_algorithm"]
 
 
 class TrainingState(Protocol):
-    """All that an iteration hands to the next: a pytree."""
+    """All that an iteration gives to the next: a pytree."""
 
     def as_tree(self) -> dict[str, Any]:
         """Give the state as plain dicts, as it is saved."""
@@ -41,13 +41,13 @@ class Algorithm(Protocol):
     settings_type: ClassVar[type[RunSettings]]
     """The dataclass of its settings."""
     agent: ClassVar[AgentKind]
-    """How what it trains is kept, and how it plays."""
+    """How the trained agent is kept, and how it plays."""
     uses_executor: ClassVar[bool]
     """Whether an executor has anything to do in its iterations."""
     sizes: ClassVar[tuple[str, ...]]
-    """The settings, beside the nets, that say how large its state is: a run starts only from one that agrees."""
+    """The settings, beside the nets, that give the size of its state: a run starts only from one that agrees."""
     compared: ClassVar[Mapping[str, Any]]
-    """Settings for a comparison, in which all that an algorithm evaluates must be counted and ratings are one look."""
+    """Settings for a comparison, in which all evaluations must be counted and agents are rated by one look."""
 
     def __init__(self, game: Game, settings: Any) -> None: ...
 
@@ -71,10 +71,10 @@ class Algorithm(Protocol):
 
     @property
     def rated_by(self) -> str:
-        """How that agent looks for its moves, for people: ``one look at Q``."""
+        """Say for people how that agent finds its moves: ``one look at Q``."""
 
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
-        """Count what an iteration takes at its most, about, with all that is remembered over iterations.
+        """Count the bytes that an iteration takes at its most, about, with all that is kept over iterations.
 
         With `elsewhere`, games are played and positions searched by other machines.
         """
@@ -88,15 +88,15 @@ class Algorithm(Protocol):
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[Any, dict[str, Any]]:
-        """Do one iteration. Returns the next state, and what was measured in it.
+        """Do one iteration. Returns the next state, and the line of metrics.
 
-        That is how many `games` were played, how many `evaluations` of positions by nets that took, the `seconds` of
-        each phase as a dict, and what else is worth a curve; losses under names that end in ``_loss``.
+        The line has the number of `games` that were played, the number of `evaluations` of positions by nets, the
+        `seconds` of each phase as a dict, and other numbers for curves; losses under names that end in ``_loss``.
 
-        `share` is how much of the run is done, from 0 to 1, which schedules follow; by default that of the iterations.
-        The `executor` does what can be cut into work items. Both results depend on nothing but the state before, the
-        number of the iteration and the run's key. The state before stays whole, since a run that is interrupted saves
-        it.
+        `share` is the share of the run that is done, from 0 to 1, for schedules; by default that of the iterations.
+        The `executor` does the parts that can be cut into work items. Both results depend on nothing but the state
+        before, the number of the iteration and the run's key. The state before stays whole, since a run that is
+        interrupted saves it.
         """
 
 

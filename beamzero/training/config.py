@@ -1,4 +1,4 @@
-"""The recipes that hold good settings, and the settings that a run gets from them."""
+"""Recipes, which hold good settings, and the settings that a run gets from them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Recipe:
 
 
 def list_recipes() -> dict[str, Recipe]:
-    """The recipes of this package by name."""
+    """Read the recipes of this package, by name."""
     folder = importlib.resources.files("beamzero") / "recipes"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     return {file.name[:-5]: _read_recipe(file.name[:-5], file.read_text()) for file in files}
 
 
 def find_recipe(name: str) -> Recipe:
-    """The recipe of that name; BadInput with all names where there is none."""
+    """Find the recipe of that name; BadInput with all names where there is none."""
     recipes = list_recipes()
     if name not in recipes:
         raise unknown("recipe", name, recipes)
@@ -43,14 +43,14 @@ def find_recipe(name: str) -> Recipe:
 
 
 def check_game(recipe: Recipe, game: Game) -> None:
-    """BadInput unless the recipe is for this game. One for a game as it usually is serves its variants too."""
+    """Raise BadInput unless the recipe is for this game. One for a game without options serves its variants too."""
     wanted = make_game(recipe.game)
     if wanted != game and not (type(wanted) is type(game) and recipe.game == wanted.name):
         raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {game.spec}")
 
 
 def choose_algorithm(recipe: Recipe | None, algorithm: str | None) -> str:
-    """The name of the algorithm: the one that is asked for, or else the recipe's own."""
+    """Choose the name of the algorithm: the one that is asked for, or else the recipe's own."""
     if algorithm is not None and algorithm not in ALGORITHMS:
         raise unknown("algorithm", algorithm, ALGORITHMS)
     if recipe is None:
@@ -61,7 +61,7 @@ def choose_algorithm(recipe: Recipe | None, algorithm: str | None) -> str:
 
 
 def make_settings(recipe: Recipe | None, changes: Mapping[str, Any], algorithm: str | None = None) -> Any:
-    """The settings of a recipe (or the defaults) with `changes`, of the kind that the algorithm has.
+    """Make the settings of a recipe (or the defaults) with `changes`, of the kind that the algorithm has.
 
     Texts are converted to the setting's type. Without `algorithm` it is the recipe's own.
     """

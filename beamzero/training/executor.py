@@ -1,7 +1,7 @@
 """Executors do the work items of an iteration: on the cores or devices of this machine, or by workers elsewhere.
 
-The result of an item depends on the weights and on the item alone, so that it does not matter who does it, nor how
-often: an item that is done twice gives the same bits.
+The result of an item depends on the weights and on the item alone, not on where it is done: an item that is done twice
+gives the same bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Work = Callable[[Weights, Any], Any]
 
 WorkInSteps = Callable[[Weights, Sequence[Any], OnProgress], Sequence[Any]]
 """Compute the results of items by the weights, one item on each device, in a loop over compiled functions: a method of
-an algorithm whose work takes so long that it must be seen and interrupted. It gets one item, or one for each device."""
+an algorithm whose work takes so long that progress must be shown. It gets one item, or one for each device."""
 
 
 class Batch(NamedTuple):
@@ -51,11 +51,11 @@ class Executor(Protocol):
         """Yield the result of each item of `batch`, in order. `on_progress` is called only where there is one item."""
 
     def facts(self) -> Mapping[str, Any]:
-        """Say for the log who did the work since the last call; nothing where that is this process."""
+        """Give facts for the log about the workers since the last call; none where this process did the work."""
 
 
 class LocalExecutor:
-    """The cores of this machine, or its GPUs. It begins with nothing before it is asked to."""
+    """Does items on the cores of this machine, or on its GPUs. It begins with no batch ahead of time."""
 
     def map(self, work: Work, batch: Batch, ahead: Sequence[Batch] = ()) -> Iterator[Any]:
         if device_count() == 1:
@@ -68,8 +68,8 @@ class LocalExecutor:
         if device_count() > 1:
             return _in_groups(lambda items: work(batch.weights, items, no_progress), batch.items)
         # A single item runs in this thread, which alone may speak to the display.
-        heard = on_progress if len(batch.items) == 1 else no_progress
-        return side_by_side(lambda item: work(batch.weights, [item], heard)[0], batch.items)
+        progress = on_progress if len(batch.items) == 1 else no_progress
+        return side_by_side(lambda item: work(batch.weights, [item], progress)[0], batch.items)
 
     def facts(self) -> Mapping[str, Any]:
         return {}

@@ -1,4 +1,4 @@
-"""Fitting a net to rows of examples, in random minibatches, as one compiled loop."""
+"""Fits of a net to rows of examples, in random minibatches, as one compiled loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Learner(NamedTuple):
 
 
 def new_learner(weights: Weights) -> Learner:
-    """A learner that starts from `weights` with a fresh optimizer."""
+    """Make a learner that starts from `weights` with a fresh optimizer."""
     return Learner(weights, _new_optimizer(weights))
 
 
@@ -43,7 +43,7 @@ class Aside(NamedTuple):
     """Results of a loss beside its number."""
 
     moved: Weights  # the running statistics after these rows, see `Net.while_learning`
-    parts: dict[str, Array]  # float32 [] each: what the number is made of, for the log
+    parts: dict[str, Array]  # float32 [] each: the parts of the number, for the log
 
 
 class Loss(Protocol):
@@ -74,18 +74,18 @@ class ValueLoss:
 
 
 def mean_square(errors: Array, counts: Array) -> Array:
-    """The mean over the `errors` that count."""
-    # Left out before it is squared: what stands in padding must not reach a gradient, not even times 0.
+    """Average the squares of the `errors` that count."""
+    # Left out before they are squared: errors of padding must not reach a gradient, not even times 0.
     return mean(jnp.square(jnp.where(counts, errors, 0.0)), counts)
 
 
 def mean(numbers: Array, counts: Array) -> Array:
-    """The mean over the `numbers` that count, 0 where none does; the others are 0."""
+    """Average the `numbers` that count, where the others are 0 already; 0 where none counts."""
     return jnp.sum(numbers) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
 
 
 def observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) -> tuple[Array, Array]:
-    """Observations and action values of a batch; with `symmetry`, each row as one of its equivalents."""
+    """Make observations and action values of a batch; with `symmetry`, each row as a random one of its equivalents."""
     observations = jax.vmap(net.game.observe)(states)
     if not symmetry:
         return observations, values
@@ -99,10 +99,10 @@ def observe(net: Net, symmetry: bool, states: State, values: Array, key: Array) 
 def fit_pass(
     loss: Loss, batch_size: int, learner: Learner, rows: Any, count: Array, drop: Array, rate: Array, key: Array
 ) -> tuple[Learner, Array]:
-    """One pass over the first `count` of N rows, less a random share `drop`, in random order; and the mean loss.
+    """Fit one pass over the first `count` of N rows, less a random share `drop`, in random order.
 
-    The loss is NaN where the weights are no longer finite. The last minibatch may be short; the learning rate is `rate`
-    throughout. Each device sees a part of every minibatch.
+    Returns also the mean loss, NaN where the weights are no longer finite. The last minibatch may be short; the
+    learning rate is `rate` throughout. Each device sees a part of every minibatch.
     """
     return here(_fit(loss, batch_size, *everywhere((learner, rows, count, drop, rate, key))))
 
@@ -132,9 +132,9 @@ def _fit(
 def fit_samples(
     loss: Loss, batch_size: int, batches: Array, learner: Learner, rows: Any, count: Array, rate: Array, key: Array
 ) -> tuple[Learner, Array, dict[str, Array]]:
-    """`batches` minibatches, each drawn evenly, with repeats, from the first `count` of N rows; none where count is 0.
+    """Fit `batches` minibatches, each drawn evenly, with repeats, from the first `count` of N rows; none if that is 0.
 
-    Also the mean loss, and the mean of each of its parts. The loss is NaN where the weights are no longer finite. Each
+    Returns also the mean loss, NaN where the weights are no longer finite, and the mean of each of its parts. Each
     device sees a part of every minibatch.
     """
     return here(_fit_samples(loss, batch_size, *everywhere((batches, learner, rows, count, rate, key))))
@@ -162,25 +162,25 @@ def _fit_batches(
     rate: Array,
     key: Array,
 ) -> tuple[Learner, Array, dict[str, Array]]:
-    """One step for each minibatch; the mean loss and the means of its parts.
+    """Do one step for each minibatch. Returns also the mean loss and the means of its parts.
 
     `next_rows` gives the places int32 [B] of a minibatch's rows by its number, and which of them are real, bool [B].
     """
 
-    def look(learner: Learner, number: Array) -> tuple[tuple[Array, Aside], Weights]:
+    def gradients_of(learner: Learner, number: Array) -> tuple[tuple[Array, Aside], Weights]:
         places, real = next_rows(number)
-        see = jax.value_and_grad(loss, has_aux=True)
+        loss_and_gradients = jax.value_and_grad(loss, has_aux=True)
         some, real = shared_out((take_rows(rows, places), real))
-        return see(learner.weights, some, real, jax.random.fold_in(key, number))
+        return loss_and_gradients(learner.weights, some, real, jax.random.fold_in(key, number))
 
     def body(number: Array, carry: tuple[Learner, Any]) -> tuple[Learner, Any]:
         learner, totals = carry
-        (error, aside), gradients = look(learner, number)
+        (error, aside), gradients = gradients_of(learner, number)
         learner = _descend(learner, gradients, rate)
         learner = learner._replace(weights=_with(learner.weights, aside.moved))
         return learner, jax.tree.map(jnp.add, totals, (error, aside.parts))
 
-    (_, aside), _ = jax.eval_shape(look, learner, jnp.int32(0))
+    (_, aside), _ = jax.eval_shape(gradients_of, learner, jnp.int32(0))
     nothing = jax.tree.map(lambda _: jnp.float32(0), (0, aside.parts))
     learner, totals = lax.fori_loop(0, batches, body, (learner, nothing))
     mean, parts = jax.tree.map(lambda total: total / jnp.maximum(batches, 1).astype(jnp.float32), totals)
@@ -190,13 +190,14 @@ def _fit_batches(
 
 
 def _descend(learner: Learner, gradients: Weights, rate: Array) -> Learner:
+    """Do a step of the optimizer."""
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole powers
         updates, optimizer = _OPTIMIZER.update(gradients, learner.optimizer)
     return Learner(jax.tree.map(lambda w, u: w - rate * u, learner.weights, updates), optimizer)
 
 
 def _with(weights: Weights, moved: Weights) -> Weights:
-    """`weights`, with what is in `moved` in place of what they have under the same names."""
+    """Replace those of `weights` that `moved` has under the same names."""
     return weights | {
         name: _with(weights[name], part) if isinstance(part, dict) else part for name, part in moved.items()
     }

@@ -11,17 +11,17 @@ import jax
 
 from beamzero import __version__
 from beamzero.arena.battle_size import battle_needs
-from beamzero.arena.ladder import ladder
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import Net, make_net
-from beamzero.players import Player, make_player, starts_program
+from beamzero.players import starts_program
 from beamzero.players.trained import load_trained, open_trained_run, restore_agent
 from beamzero.search.memory import bytes_of, check_memory, together
 from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
 from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings
-from beamzero.training.report import QUIET, Report
+from beamzero.training.measure import make_ladder_opponents, make_opponents
+from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.settings import RunSettings, changeable_settings
 
 
@@ -38,7 +38,7 @@ class RunRequest:
     iterations: int | None = None
     """Stop after this many iterations in all; by default, when the settings' iterations are done."""
     minutes: float | None = None
-    """Stop after this long."""
+    """Stop after so many minutes."""
     resume: bool = False
     algorithm: str | None = None
     """The name of the algorithm; by default that of the run that goes on, or else the recipe's, or else the first."""
@@ -51,7 +51,7 @@ class RunRequest:
 
 
 def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
-    """Create a run as requested, with its algorithm and its seed."""
+    """Create a run as requested. Returns also its algorithm and its seed."""
     if game.hidden:
         raise BadInput(f"{game.name} cannot be trained: the searches that agents learn from would see what it hides")
     name = choose_algorithm(request.recipe, request.algorithm)
@@ -62,7 +62,7 @@ def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
     _check_workers(request, algorithm)
     seed = 0 if request.seed is None else request.seed
     if request.start_from is not None:
-        load_start(request.start_from, name, algorithm, fresh, QUIET)
+        load_start(request.start_from, name, algorithm, fresh, NO_REPORT)
     about = {
         "game": game.identity,
         "game_text": request.game,
@@ -78,17 +78,17 @@ def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
 
 
 def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 0) -> tuple[Algorithm, Any]:
-    """The algorithm called `name` and the shapes of its first state; BadInput where it cannot run so."""
+    """Make the algorithm called `name` and the shapes of its first state; BadInput where it cannot run so."""
     algorithm = ALGORITHMS[name](game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
-    make_rungs(settings, game)
+    make_ladder_opponents(settings, game)
     check_run_memory(algorithm, fresh, workers)
     return algorithm, fresh
 
 
 def resume_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
-    """The run of the folder, with its own settings; only what is measured, and how long, may change."""
+    """Open the run of the folder, with its own settings; only how it is measured, and how long, may change."""
     choose_algorithm(request.recipe, request.algorithm)
     run = open_trained_run(request.folder)
     about = run.about
@@ -118,7 +118,7 @@ def resume_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
             f" give --set rate_against={settings.rate_against!r}"
         )
     make_opponents(settings, game)
-    make_rungs(settings, game)
+    make_ladder_opponents(settings, game)
     algorithm = ALGORITHMS[name](game, settings)
     _check_workers(request, algorithm)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))
@@ -135,7 +135,7 @@ def _check_workers(request: RunRequest, algorithm: Algorithm) -> None:
 def check_run_memory(algorithm: Algorithm, fresh: TrainingState, workers: int = 0, instead: str | None = None) -> None:
     """Raise BadInput where an iteration, or a rating after it, would take more memory than is free.
 
-    `fresh` is the state of the algorithm, or its shapes; `workers` elsewhere play and search. `instead` is what to do
+    `fresh` is the state of the algorithm, or its shapes; `workers` elsewhere play and search. `instead` is the advice
     where no setting can be lowered.
     """
     check_memory(algorithm.bytes_needed(elsewhere=workers > 0), "this run", instead=instead)
@@ -150,23 +150,8 @@ def check_run_memory(algorithm: Algorithm, fresh: TrainingState, workers: int = 
         )
 
 
-def make_opponents(settings: RunSettings, game: Game) -> list[Player]:
-    """Who the agent is rated against."""
-    names = settings.rate_against.split()
-    if not names or len(set(names)) < len(names):
-        raise BadInput(f"rate_against is {settings.rate_against!r}, but must name one opponent or more, and none twice")
-    return [make_player(name, game) for name in names]
-
-
-def make_rungs(settings: RunSettings, game: Game) -> list[Player]:
-    """The players that the agent is to climb, made once for a run."""
-    if not settings.climb_every and not settings.climb_by:
-        return []
-    return ladder(game, settings.climb_depth, settings.climb_by or None)
-
-
 def load_start(text: str, name: str, algorithm: Algorithm, fresh: TrainingState, report: Report) -> Any:
-    """The state that a run of the algorithm called `name` starts with, out of another agent.
+    """Load the state that a run of the algorithm called `name` starts with, out of another agent.
 
     A run folder gives all of its state; an agent file gives its weights, and the rest is as in `fresh`.
     """
@@ -182,7 +167,7 @@ def load_start(text: str, name: str, algorithm: Algorithm, fresh: TrainingState,
 
 
 def _check_start(where: str, info: Mapping[str, Any], name: str, algorithm: Algorithm) -> None:
-    """The agent was trained by the same algorithm, plays the same game and has nets of the same shapes."""
+    """Raise BadInput unless an agent has the same algorithm and game, and nets of the same shapes."""
     if info["algorithm"] != name:
         raise BadInput(f"{where} was trained by {info['algorithm']}, but this run is one of {name}")
     game = algorithm.game

@@ -1,8 +1,9 @@
-"""The settings that every training run has, and how a setting is declared. Each algorithm adds those of its own."""
+"""The settings that every training run has, how a setting is declared, and how one changes over a run."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -21,10 +22,10 @@ _FEWEST_GAMES_IN_A_SHARD = 8
 
 
 def setting(default: T, about: str, allowed: tuple[float, float] | None = None, changeable: bool = False) -> T:
-    """Declare a setting, as a field of a dataclass: its default, and what it means, which people are shown.
+    """Declare a setting, as a field of a dataclass: its default, and its meaning, which people are shown.
 
-    `allowed` is the lowest and the highest value of a number. A run that goes on may change it where it is
-    `changeable`: what is measured and saved, not what is learned.
+    `allowed` is the lowest and the highest value of a number. A run that is resumed may change it where it is
+    `changeable`: how a run is measured and saved, not what it learns.
     """
     return dataclasses.field(default=default, metadata={"setting": _About(about, allowed, changeable)})
 
@@ -120,8 +121,8 @@ class RunSettings:
     def resolved(self, game: Game, workers: int = 0) -> Self:
         """Fix every default that depends on the game or the device, so that the run goes on the same elsewhere.
 
-        With `workers`, or several devices, the work is cut into enough items for all of them. What is fixed already
-        stays as it is.
+        With `workers`, or several devices, the work is cut into enough items for all of them. Values that are fixed
+        already stay as they are.
         """
         return dataclasses.replace(
             self,
@@ -131,18 +132,18 @@ class RunSettings:
 
     @classmethod
     def without_retired(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Take the settings that a run or a recipe of an earlier version says, as far as this one has them."""
+        """Leave out of the settings of an earlier version's run or recipe those that this version does not have."""
         return {name: value for name, value in values.items() if name not in cls.retired}
 
 
 def describe_settings(kind: type[RunSettings]) -> list[tuple[str, Any, str]]:
-    """List every setting with its default and what it means; those that every run has come first."""
+    """List every setting with its default and its meaning; those that every run has come first."""
     abouts = _abouts(kind)
     return [(field.name, field.default, abouts[field.name].text) for field in dataclasses.fields(kind)]
 
 
 def changeable_settings(kind: type[RunSettings]) -> set[str]:
-    """Name what may differ when a run is resumed: how it is measured and saved, not what it learns."""
+    """Name the settings that may differ when a run is resumed: how it is measured and saved, not what it learns."""
     return {name for name, about in _abouts(kind).items() if about.changeable}
 
 
@@ -163,10 +164,10 @@ def default_opponents(game: Game) -> str:
     return " ".join(["random", *(f"lookahead:{depth + 1}" for depth in range(affordable_depth(game)))])
 
 
-def check_shards(lanes: int, games: int) -> None:
+def check_shards(shards: int, games: int) -> None:
     """Raise BadInput where the games of an iteration cannot be cut into so many shards of the same size."""
-    if lanes and games % lanes:
-        raise BadInput(f"lanes is {lanes}, but must divide the {games} games of an iteration")
+    if shards and games % shards:
+        raise BadInput(f"lanes is {shards}, but must divide the {games} games of an iteration")
 
 
 def default_shards(games: int, workers: int) -> int:
@@ -177,8 +178,26 @@ def default_shards(games: int, workers: int) -> int:
     """
     if workers:
         most = max(1, min(2 * workers, games // _FEWEST_GAMES_IN_A_SHARD, 1024))
-        return next(lanes for lanes in range(most, 0, -1) if games % lanes == 0)
+        return next(shards for shards in range(most, 0, -1) if games % shards == 0)
     if jax.default_backend() == "gpu" or device_count() > 1:
-        return next(lanes for lanes in range(device_count(), 0, -1) if games % lanes == 0)
-    shares = (lanes for lanes in (8, 4, 2) if games % lanes == 0 and games // lanes >= _FEWEST_GAMES_IN_A_SHARD)
-    return next(shares, 1)
+        return next(shards for shards in range(device_count(), 0, -1) if games % shards == 0)
+    enough = (shards for shards in (8, 4, 2) if games % shards == 0 and games // shards >= _FEWEST_GAMES_IN_A_SHARD)
+    return next(enough, 1)
+
+
+# --- schedules: how a setting changes over a run ---------------------------------------------------------------------
+
+
+def share_done(iteration: int, iterations: int) -> float:
+    """Give the share of a run that is done: 0 at its first iteration (0), 1 at its last and after that."""
+    return min(iteration / max(iterations - 1, 1), 1.0)
+
+
+def evenly(share: float, first: int, last: int) -> int:
+    """Interpolate between whole numbers: `first` where the share is 0, `last` where it is 1."""
+    return round(first + (last - first) * share)
+
+
+def cosine(share: float, final: float) -> float:
+    """Fall along half a cosine, from 1 where nothing is done to `final` where all is."""
+    return final + (1 - final) * (1 + math.cos(math.pi * share)) / 2

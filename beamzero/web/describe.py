@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from beamzero.games import Game, State
-from beamzero.records.record import is_chance, result_text
+from beamzero.records.record import is_chance, write_result
 from beamzero.web.session import GameSession
 
 
@@ -51,4 +51,4 @@ def describe_result(session: GameSession, sides: Sequence[str]) -> dict[str, Any
     """Return the result of a game; None while it goes on."""
     if not session.over:
         return None
-    return {"score": session.score, "text": result_text(session.score), "reason": session.reason(sides)}
+    return {"score": session.score, "text": write_result(session.score), "reason": session.reason(sides)}

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from beamzero.core.errors import BadInput
+from beamzero.storage.folders import is_locked
 from beamzero.storage.metrics import read_metrics
-from beamzero.storage.run import Run, RunSummary, is_locked
+from beamzero.storage.run import Run, RunSummary
 from beamzero.web.offers import Offers, checkpoints_of, title_of
 
 _FIGURES = ("pieces", "pieces_per_second", "busy")

@@ -21,7 +21,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, Game, State
 from beamzero.players.analysis import step
 from beamzero.records.pgn import VARIANTS
-from beamzero.records.record import Followed, GameRecord, follow, is_chance, move_text, resolve, today
+from beamzero.records.record import Followed, GameRecord, is_chance, move_text, replay_record, resolve, today
 from beamzero.web.offers import HUMAN_SEAT
 
 RESIGNED, ON_TIME = "resigned", "time"
@@ -88,7 +88,7 @@ class GameSession:
             key = jax.random.wrap_key_data(jnp.array([secrets.randbits(32) for _ in range(2)], jnp.uint32))
             start = game.write_position(game.init(key))
         record = GameRecord(game.spec, tuple(stored.get("moves", ())), start=start)
-        followed = follow(record, game=game)
+        followed = replay_record(record, game=game)
         followed.states[:] = [jax.device_get(state) for state in followed.states]
         clock = stored.get("clock")
         session = cls(

@@ -10,7 +10,7 @@ import pytest
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.alphazero.self_play import Credit
 from beamzero.algorithms.alphazero.window import empty_window, keep
-from beamzero.arena.every_reply import exhaust
+from beamzero.arena.every_reply import play_every_reply
 from beamzero.core.errors import RunStopped
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer
@@ -163,7 +163,7 @@ def test_it_learns_not_to_lose():
 
     def lost(state):
         player = SearchPlayer("alphazero", GAME, MCTS(25), algorithm.evaluator(state))
-        return sum(exhaust(GAME, player, side).losses for side in (0, 1))
+        return sum(play_every_reply(GAME, player, side).losses for side in (0, 1))
 
     before = lost(first)
     assert before > 50

@@ -167,7 +167,7 @@ def test_whole_games_in_one_program_are_those_of_the_loop(game, agent, most, mon
     told = []
     key = jax.random.key(5)
     match = playing.Match(game, first, second, openings.states, first_side, openings.moves, key, most)
-    one = playing.play_by_turns(match, None)
+    one = playing.play_by_turns(match)
     other = playing.play_as_one(match, lambda *progress: told.append(progress))
     for expected, found in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         assert np.array_equal(expected, found)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from beamzero.arena.calibration import bin_of, calibrate, grows, wilson
-from beamzero.plots.calibration import draw_calibration
-from beamzero.plots.png import write_png
+from beamzero.plots.measures import draw_calibration
+from beamzero.plots.style import write_png
 
 
 def calibrated(points, result, game=None):

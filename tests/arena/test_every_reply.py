@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from beamzero.arena.every_reply import exhaust
+from beamzero.arena.every_reply import play_every_reply
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players import make_player
@@ -19,7 +19,7 @@ GAME = make_game("tic_tac_toe")
 
 @functools.cache
 def found(name, side):
-    return exhaust(GAME, make_player(name, GAME), side)
+    return play_every_reply(GAME, make_player(name, GAME), side)
 
 
 def think(player, state):
@@ -80,7 +80,7 @@ def test_a_position_counts_once_and_who_moves_there_decides_what_follows(name, s
                     walk(step(game, state, action))
 
     walk(game.init(jax.random.key(0)))
-    every = exhaust(game, player, side)
+    every = play_every_reply(game, player, side)
     results = list(met.values())
     assert every.positions == len(met)
     assert (every.wins, every.draws, every.losses) == tuple(results.count(result) for result in (1.0, 0.0, -1.0))
@@ -89,5 +89,5 @@ def test_a_position_counts_once_and_who_moves_there_decides_what_follows(name, s
 def test_a_game_that_is_too_large_is_given_up_in_one_line():
     told = []
     with pytest.raises(BadInput, match=r"^tic_tac_toe is too large: the agent can meet more than 500 positions$"):
-        exhaust(GAME, make_player("random", GAME), 0, most=500, progress=told.append)
+        play_every_reply(GAME, make_player("random", GAME), 0, most=500, progress=told.append)
     assert told == sorted(told) and told[0] == 10

@@ -17,7 +17,7 @@ import pytest
 from beamzero.arena.score import Scored, Share, score, share_interval
 from beamzero.arena.truth import (
     ILLEGAL,
-    NO_MOVE,
+    NO_ACTION,
     Truth,
     folder,
     games_with_truth,
@@ -29,8 +29,8 @@ from beamzero.core.compiler import CompilationCount
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
 from beamzero.players import Player, make_player
-from beamzero.plots.png import write_png
-from beamzero.plots.scores import draw_scores
+from beamzero.plots.measures import draw_scores
+from beamzero.plots.style import write_png
 from tests.games.sowing_by_hand import KalahByHand
 from tests.solvers.test_endgame import result_by_hand
 
@@ -45,15 +45,15 @@ def truth_of(name: str, positions: int | None = None) -> Truth:
 
 @functools.cache
 def stored(name: str) -> list[tuple[list[int], dict[int, int], str]]:
-    """Of each position the moves that lead to it, what its legal moves are worth, and its class."""
+    """List for each position the moves that lead to it, the values of its legal moves, and its class."""
     found = read_stored(folder() / f"{name}.npz")
     return [
         (
-            moves[moves != NO_MOVE].tolist(),
-            {action: worth for action, worth in enumerate(worths.tolist()) if worth != ILLEGAL},
+            moves[moves != NO_ACTION].tolist(),
+            {action: value for action, value in enumerate(values.tolist()) if value != ILLEGAL},
             found.classes[label],
         )
-        for moves, worths, label in zip(found.moves, found.worths, found.labels)
+        for moves, values, label in zip(found.moves, found.values, found.labels)
     ]
 
 
@@ -70,7 +70,7 @@ def test_positions_are_different_and_have_the_moves_that_are_legal(name):
     game, truth = make_game(name), truth_of(name)
     legal, over = jax.jit(lambda states: (jax.vmap(game.legal)(states), jax.vmap(game.over)(states)))(truth.states)
     assert not over.any()
-    assert ((truth.worths != ILLEGAL) == legal).all()
+    assert ((truth.values != ILLEGAL) == legal).all()
     leaves = [np.asarray(leaf).reshape(len(truth), -1) for leaf in truth.states]
     assert len(np.unique(np.concatenate(leaves, axis=1), axis=0)) == len(truth)
 
@@ -90,16 +90,16 @@ def test_positions_are_different_and_have_the_moves_that_are_legal(name):
 def test_every_class_is_full_and_its_moves_differ(name, classes, each):
     rows = stored(name)
     assert [label for _, _, label in rows] == [label for label in classes for _ in range(each)]
-    assert all(len({np.sign(worth) for worth in worths.values()}) > 1 for _, worths, _ in rows)
+    assert all(len({np.sign(value) for value in values.values()}) > 1 for _, values, _ in rows)
 
 
 @pytest.mark.slow
 def test_connect_four_is_as_its_solver_says():
     solver = bitbully.BitBully()
-    for moves, worths, label in some("connect_four", 40):
+    for moves, values, label in some("connect_four", 40):
         board = bitbully.Board(moves)
-        assert solver.score_all_moves(board) == worths
-        best = max(worths.values())
+        assert solver.score_all_moves(board) == values
+        best = max(values.values())
         left = solver.score_to_moves_left(best, board) if best else 42 - len(moves)
         phase = "begin" if len(moves) <= 14 else "middle" if len(moves) <= 28 else "end"
         assert label == f"{phase}-{'easy' if left < 14 else 'medium' if left <= 28 else 'hard'}"
@@ -109,8 +109,8 @@ def test_tic_tac_toe_is_whole_and_as_brute_force_says():
     lines = [{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {0, 3, 6}, {1, 4, 7}, {2, 5, 8}, {0, 4, 8}, {2, 4, 6}]
 
     @functools.cache
-    def values(own: frozenset[int], other: frozenset[int]) -> dict[int, int]:
-        """What each move is worth; none where the game is over."""
+    def move_values(own: frozenset[int], other: frozenset[int]) -> dict[int, int]:
+        """Give the value of each move; none where the game is over."""
         if len(own | other) == 9 or any(line <= other for line in lines):
             return {}
         return {square: -value(other, own | {square}) for square in range(9) if square not in own | other}
@@ -118,12 +118,12 @@ def test_tic_tac_toe_is_whole_and_as_brute_force_says():
     def value(own: frozenset[int], other: frozenset[int]) -> int:
         if any(line <= other for line in lines):
             return -1
-        return max(values(own, other).values(), default=0)
+        return max(move_values(own, other).values(), default=0)
 
     seen = set()
-    for moves, worths, label in stored("tic_tac_toe"):
+    for moves, values, label in stored("tic_tac_toe"):
         own, other = frozenset(moves[len(moves) % 2 :: 2]), frozenset(moves[1 - len(moves) % 2 :: 2])
-        assert worths == values(own, other)
+        assert values == move_values(own, other)
         assert label == ("begin" if len(moves) <= 2 else "middle" if len(moves) <= 5 else "end")
         seen.add((own, other))
     assert len(seen) == len(stored("tic_tac_toe")) == 5478 - 958, "all that can be reached, less those that are over"
@@ -140,13 +140,13 @@ def test_endgames_of_othello_are_as_a_plain_search_with_other_rules_says():
                 break
         return alpha
 
-    for moves, worths, label in some("othello", 30, "8 empties"):
+    for moves, values, label in some("othello", 30, "8 empties"):
         state = pyspiel.load_game("othello").new_initial_state()
         for action in moves:
             state.apply_action(action)
         assert f"{str(state).count('-')} empties" == label
         side, children = state.current_player(), {action: state.child(action) for action in state.legal_actions()}
-        assert worths == {
+        assert values == {
             action: int(child.returns()[side]) if child.is_terminal() else -value(child)
             for action, child in children.items()
         }
@@ -155,7 +155,7 @@ def test_endgames_of_othello_are_as_a_plain_search_with_other_rules_says():
 @pytest.mark.slow
 def test_endgames_of_kalah_are_as_a_plain_search_by_other_rules_says():
     known: dict[tuple[int, ...], int] = {}
-    for moves, worths, label in some("kalah", 2, "12 seeds"):
+    for moves, values, label in some("kalah", 2, "12 seeds"):
         game = KalahByHand()
         for house in moves:
             game.play(house)
@@ -165,7 +165,7 @@ def test_endgames_of_kalah_are_as_a_plain_search_by_other_rules_says():
             after = game.copy()
             after.play(house)
             found[house] = int(np.sign(result_by_hand(after, known))) * (1 - 2 * game.side)
-        assert worths == found
+        assert values == found
 
 
 def mates(board: chess.Board, moves: int) -> bool:
@@ -209,7 +209,7 @@ def test_mates_of_chess_are_mates_and_no_other_move_is_as_quick():
 def test_puzzles_have_moves_that_are_legal_in_our_rules():
     truth = truth_of("chess6x6", 2)
     assert truth.puzzles and truth.classes == ("mate in 2", "mate in 3") and truth.labels.tolist() == [0, 0, 1, 1]
-    assert set(np.unique(truth.worths)) == {ILLEGAL, 0, 1}
+    assert set(np.unique(truth.values)) == {ILLEGAL, 0, 1}
 
 
 def test_a_game_without_truth_is_told_which_have_it():
@@ -242,8 +242,8 @@ class Told(Player):
 
 
 def told(truth: Truth, best: bool) -> Told:
-    worths = truth.worths.astype(int)
-    moves = worths.argmax(axis=1) if best else np.where(worths == ILLEGAL, 99, worths).argmin(axis=1)
+    values = truth.values.astype(int)
+    moves = values.argmax(axis=1) if best else np.where(values == ILLEGAL, 99, values).argmin(axis=1)
     marks = [b"".join(np.asarray(leaf[row]).tobytes() for leaf in truth.states) for row in range(len(truth))]
     return Told("told", TIC_TAC_TOE, dict(zip(marks, moves.tolist())))
 
@@ -253,7 +253,7 @@ def test_the_best_moves_are_no_errors_and_the_worst_are_all_that_can_be():
     assert (len(truth), truth.labels.tolist()) == (90, [0] * 30 + [1] * 30 + [2] * 30)
     best, worst = score(truth, told(truth, True)), score(truth, told(truth, False))
     assert best.all == Share(90, 0) and set(best.losses.values()) == {0}
-    signs = [np.unique(np.sign(row[row != ILLEGAL])) for row in truth.worths]
+    signs = [np.unique(np.sign(row[row != ILLEGAL])) for row in truth.values]
     assert worst.all.errors == sum(len(row) > 1 for row in signs) == sum(worst.losses.values())
     assert worst.losses["win to loss"] == sum(row[0] == -1 and row[-1] == 1 for row in signs)
     assert [share.positions for share in worst.classes.values()] == [30, 30, 30]
@@ -267,7 +267,7 @@ def test_perfect_play_never_errs():
 
 def test_random_play_errs_as_often_as_moves_are_wrong():
     truth = truth_of("tic_tac_toe")
-    legal, signs = truth.worths != ILLEGAL, np.sign(truth.worths.astype(int))
+    legal, signs = truth.values != ILLEGAL, np.sign(truth.values.astype(int))
     best = np.where(legal, signs, -1).max(axis=1, keepdims=True)
     wrong = ((signs < best) & legal).sum(axis=1) / legal.sum(axis=1)
     found = score(truth, make_player("random", TIC_TAC_TOE))

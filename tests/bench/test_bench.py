@@ -10,11 +10,12 @@ import pytest
 
 from beamzero.bench import games as bench_games
 from beamzero.bench import mcts as bench_mcts
-from beamzero.bench.games import Play, Rules, compile_seconds, fastest, random_play, state_bytes
+from beamzero.bench.games import RandomPlay, RandomRules, compile_seconds, fastest, make_batches, our_rules
 from beamzero.bench.timing import Row, seconds_of, seconds_to_compile
 from beamzero.cli import main
 from beamzero.cli.commands import bench
 from beamzero.games import GAMES, make_game
+from beamzero.search.memory import state_bytes
 
 
 @pytest.fixture
@@ -86,9 +87,9 @@ def test_one_game_can_be_measured_alone(capsys, monkeypatch):
 
 
 def test_a_game_has_a_row_for_each_peer_that_knows_it(monkeypatch):
-    monkeypatch.setattr(bench_games, "fastest", lambda rules: Play(lambda: None, 100))
+    monkeypatch.setattr(bench_games, "fastest", lambda rules: RandomPlay(lambda: None, 100))
     monkeypatch.setattr(
-        bench_games, "_RIVALS", {peer: lambda name: Play(lambda: None, 50) for peer in bench_games.PEERS}
+        bench_games, "_RIVALS", {peer: lambda name: RandomPlay(lambda: None, 50) for peer in bench_games.PEERS}
     )
     monkeypatch.setattr(bench_games, "seconds_of", lambda *plays: [1.0 for _ in plays])
     monkeypatch.setattr(bench_games, "compile_seconds", lambda game: 0.5)
@@ -106,8 +107,8 @@ def test_peers_are_measured_on_their_own_rules():
         assert {make_game(name).name for name in names} <= GAMES.keys(), peer
     play = bench_games.pyspiel_play("tic_tac_toe", moves=30)
     assert play.moves == 30 and play.run() is None
-    lane = bench_games.make_lanes(bench_games.pgx_rules("tic_tac_toe"), 16, 1)[0]
-    states = lane()
+    batch = bench_games.make_batches(bench_games.pgx_rules("tic_tac_toe"), 16, 1)[0]
+    states = batch()
     assert not states.terminated.any() and states.legal_action_mask.shape == (16, 9)
 
 
@@ -146,7 +147,7 @@ def test_tree_search_is_held_against_its_bare_net_and_the_better_way_of_mctx(sma
 
 def test_the_games_play_on_after_their_ends():
     game = make_game("tic_tac_toe")
-    play = random_play(game, 64)
+    play = make_batches(our_rules(game), 64, 1)[0]
     first = play()
     assert not jax.vmap(game.over)(first).any(), "sixteen moves are more than a game has"
     second = play()
@@ -163,7 +164,7 @@ def test_the_fastest_batch_is_found_within_its_limits(monkeypatch):
 
     monkeypatch.setattr(bench_games, "seconds_of", seconds)
     monkeypatch.setattr(bench_games, "searches_at_once", lambda: 1)
-    rules = Rules(lambda key: jnp.int32(0), lambda state, draw: (state + 1, state > 5))
+    rules = RandomRules(lambda key: jnp.int32(0), lambda state, draw: (state + 1, state > 5))
     assert fastest(rules).moves == 8 * 16 and tried == [4, 8, 16]
     tried.clear()
     monkeypatch.setattr(bench_games, "_MOST_SECONDS", 1.5)
@@ -175,7 +176,7 @@ def test_the_fastest_batch_is_found_within_its_limits(monkeypatch):
 
 
 def test_a_state_is_as_large_as_its_arrays():
-    assert state_bytes(make_game("tic_tac_toe").init) == 2 * 2 + 1
+    assert state_bytes(make_game("tic_tac_toe")) == 2 * 2 + 1
 
 
 def test_compiling_is_timed_as_if_for_the_first_time():

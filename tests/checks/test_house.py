@@ -19,41 +19,20 @@ ROOT = Path(__file__).resolve().parents[2]
 Sources = Mapping[str, ast.Module]  # by path, such as beamzero/games/kalah.py
 
 DUPLICATES: set[str] = {
-    "FILE",
-    "FORMAT",
     "Frame",
     "MAX_DEPTH",
     "Memory",
-    "NO_MOVE",
-    "Play",
-    "Rules",
     "SIDE_NAMES",
-    "SUFFIX",
     "Step",
     "Tree",
     "UNLIMITED",
-    "Weights",
-    "fingerprint",
-    "follow",
     "make_table",
-    "state_bytes",
 }
 LADDERS: dict[str, int] = {
     "beamzero/nets/__init__.py": 2,
     "beamzero/training/algorithm.py": 1,
 }
 OPENINGS: dict[str, int] = {
-    "beamzero/arena/every_reply.py": 2,
-    "beamzero/arena/exploit.py": 4,
-    "beamzero/arena/intervals.py": 1,
-    "beamzero/arena/ladder.py": 1,
-    "beamzero/arena/pairing.py": 1,
-    "beamzero/arena/rating.py": 1,
-    "beamzero/arena/score.py": 3,
-    "beamzero/arena/sprt.py": 1,
-    "beamzero/arena/store.py": 2,
-    "beamzero/arena/truth.py": 3,
-    "beamzero/bench/games.py": 2,
     "beamzero/nets/__init__.py": 4,
     "beamzero/nets/architectures.py": 1,
     "beamzero/players/agent_kind.py": 2,
@@ -64,8 +43,6 @@ OPENINGS: dict[str, int] = {
     "beamzero/players/external/gtp.py": 2,
     "beamzero/players/external/uci.py": 3,
     "beamzero/players/plain_agent.py": 1,
-    "beamzero/records/record.py": 3,
-    "beamzero/records/review.py": 4,
     "beamzero/search/alphabeta/negamax.py": 6,
     "beamzero/search/alphabeta/transpositions.py": 2,
     "beamzero/search/children.py": 1,
@@ -76,12 +53,6 @@ OPENINGS: dict[str, int] = {
     "beamzero/solvers/clairvoyance.py": 1,
     "beamzero/solvers/deal_tree.py": 3,
     "beamzero/solvers/endgame.py": 1,
-    "beamzero/storage/checkpoints.py": 2,
-    "beamzero/storage/files.py": 1,
-    "beamzero/storage/metrics.py": 1,
-    "beamzero/storage/run.py": 1,
-    "beamzero/storage/tablefile.py": 1,
-    "beamzero/storage/weightsfile.py": 2,
 }
 
 BAD_OPENINGS = ("The same", "What", "Whether it")

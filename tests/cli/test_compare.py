@@ -10,7 +10,7 @@ import pytest
 from beamzero.arena.battle import Battle
 from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
-from beamzero.experiments.compare import Compared, Point
+from beamzero.experiments.comparison import Compared, Point
 from beamzero.training import config
 from tests.experiments.test_compare import RECIPES
 from tests.training.toy import GAME

@@ -18,7 +18,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.players import make_player
 from beamzero.records.files import add_records
-from beamzero.records.record import GameRecord, follow
+from beamzero.records.record import GameRecord, replay_record
 
 GAME = make_game("backgammon")
 ROLL = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31"
@@ -167,7 +167,7 @@ def test_a_game_is_set_up_by_moves_that_say_what_was_rolled(capsys, monkeypatch)
         monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))
         assert main(["play", "backgammon", "--agent", "human", *more, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        replayed = follow(GameRecord("backgammon", tuple(found["moves"]), start=found["position"]))
+        replayed = replay_record(GameRecord("backgammon", tuple(found["moves"]), start=found["position"]))
         assert GAME.write_position(replayed.states[-1]) == positions[-1]
     assert positions[0].endswith(":-1:64") and positions[1].endswith(":55")
 

@@ -15,7 +15,7 @@ from beamzero.cli import main
 from beamzero.cli.commands.fit_eval import _compared, verdict
 from beamzero.games import make_game
 from beamzero.storage.weightsfile import load_weights
-from beamzero.training import feature_weights as evaluation
+from beamzero.training.feature_weights import learn
 
 GAME = "connect_four:rows=4,columns=5"
 TINY = ["--games", "40", "--rounds", "2", "--depth", "1", "--trial-games", "8", "--battle-games", "8"]
@@ -26,7 +26,7 @@ TINY += ["--battle-depth", "1"]
 def trials():
     """Weights are taken without trials, which are long, and tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "_trial", lambda *_: np.full((50, 2), 0.6))
+        patch.setattr(learn, "_trial", lambda *_: np.full((50, 2), 0.6))
         yield
 
 
@@ -159,7 +159,7 @@ def test_the_verdict_is_what_the_interval_says(pairs, said):
 @pytest.mark.slow
 def test_where_nothing_learned_is_better_the_weights_by_hand_stay(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evaluation, "_trial", lambda *_: np.full((50, 2), 0.5))
+    monkeypatch.setattr(learn, "_trial", lambda *_: np.full((50, 2), 0.5))
     result = json.loads(run_main(capsys, "fit-eval", GAME, *TINY, "--json"))
     assert result["says"].startswith("no weights that were learned did better than those made by hand")
     assert result["battle"] is None and result["better"] is False

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from beamzero.arena.every_reply import Exhausted
+from beamzero.arena.every_reply import EveryReply
 from beamzero.cli import main
 from beamzero.games import make_game
 from beamzero.players import make_player
@@ -79,7 +79,7 @@ def test_exhaust_of_an_agent_that_can_lose_ends_with_status_1(capsys):
 
 
 def test_exhaust_of_an_agent_that_never_loses_says_so(capsys, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.commands.exhaust.exhaust", lambda *_: Exhausted(0, 123, 4, 5, 0, None))
+    monkeypatch.setattr("beamzero.cli.commands.exhaust.play_every_reply", lambda *_: EveryReply(0, 123, 4, 5, 0, None))
     lines = run_main(capsys, "exhaust", GAME, "random").splitlines()
     assert [line.split()[-1] for line in lines[1:3]] == ["0", "0"]
     assert lines[3:] == ["", "it never loses, whatever the other side plays"]

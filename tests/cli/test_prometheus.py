@@ -18,7 +18,7 @@ from beamzero.cli.prometheus import PrometheusReport, metrics_at, split_address
 from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.storage.metrics import read_metrics
 from beamzero.training.executor import LOCAL_EXECUTOR
-from beamzero.training.report import QUIET
+from beamzero.training.report import NO_REPORT
 from tests.training.toy import GAME, command, run_toy
 
 SHORT = {"iterations": 2, "rate_every": 1}
@@ -84,7 +84,7 @@ def test_workers_are_asked_at_every_scrape(tmp_path):
     odd = 'a "quoted"\nname'
     facts = {"wanted": 3, "alive": 2, "deaths": 1, "twice": 4, "pieces": 9, "by_worker": {}}
     registry = CollectorRegistry()
-    report = PrometheusReport(QUIET, registry, tmp_path / "run", lambda: facts)
+    report = PrometheusReport(NO_REPORT, registry, tmp_path / "run", lambda: facts)
     assert samples(generate_latest(registry).decode()) == {}, "before a run begins there is nothing to say"
     report.begin("a run", 1, 5)
     found = samples(generate_latest(registry).decode())

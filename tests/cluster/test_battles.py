@@ -9,7 +9,7 @@ from beamzero.arena.battle import battle
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.games import make_game
 from beamzero.players import make_player
-from beamzero.records.record import follow, records_of
+from beamzero.records.record import records_of, replay_record
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ def test_every_game_is_played_to_its_end_and_counted_once(workers, name):
     assert told[-1] == (50, 50) and len(told) == 4
     scores = np.asarray(played.pair_scores)
     for number, record in enumerate(records_of(game, played)):
-        followed = follow(record)
+        followed = replay_record(record)
         assert followed.over and float(game.score(followed.states[-1])) == pytest.approx(record.result)
         pair, turn = divmod(number, 2)
         sign = 1 - 2 * record.players.index(one.name)

@@ -1,4 +1,4 @@
-"""Workers and machines die, hang and are refused: every piece is done and counted once, and runs stay the same."""
+"""Workers and machines die, hang and are refused: every item is done and counted once, and runs stay the same."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import time
 import pytest
 
 from beamzero.cluster import pool as module
+from beamzero.cluster import schedule
 from beamzero.cluster.executor import ClusterExecutor
-from beamzero.cluster.pool import MOST_TRIES, Pool
-from beamzero.cluster.worker_files import files_of
+from beamzero.cluster.pool import Pool
+from beamzero.cluster.schedule import MOST_TRIES
+from beamzero.cluster.worker import files_of
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import make_game
 from beamzero.training.report import Report
@@ -24,7 +26,7 @@ from tests.training.test_loop import stop_when
 from tests.training.toy import assert_same_run, command, numbers, run_toy, start
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cluster")]
-PIECES = list(range(12))
+ITEMS = list(range(12))
 KILLS = 10
 SMALL = {"games": 16, "lanes": 4, "seed": 3}
 ITERATIONS = 8
@@ -41,31 +43,31 @@ def pool(warnings):
         yield pool
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_piece_done_again(pool, warnings, tmp_path):
-    assert list(pool.do(jobs.die_at_first, str(tmp_path), PIECES[:3])) == PIECES[:3]
+def test_a_worker_that_is_killed_is_replaced_and_its_item_done_again(pool, warnings, tmp_path):
+    assert list(pool.do(jobs.die_at_first, str(tmp_path), ITEMS[:3])) == ITEMS[:3]
     wait_until(lambda: pool.facts()["deaths"] == 3)  # another may have been faster than the news of a death
-    list(pool.do(jobs.add, 0, PIECES))
+    list(pool.do(jobs.add, 0, ITEMS))
     assert [line.split(":")[1] for line in warnings] == [" another takes its place"] * 3
 
 
 def test_what_hangs_is_done_by_another_and_replaced(pool, warnings, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "HANGING", 2.0)
-    monkeypatch.setattr(module, "HANGING_SECONDS", 0.0)
-    assert list(pool.do(jobs.add, 0, PIECES)) == PIECES
-    assert list(pool.do(jobs.stop_at_first, str(tmp_path), PIECES)) == PIECES
+    monkeypatch.setattr(schedule, "_HANGING", 2.0)
+    monkeypatch.setattr(schedule, "_HANGING_SECONDS", 0.0)
+    assert list(pool.do(jobs.add, 0, ITEMS)) == ITEMS
+    assert list(pool.do(jobs.stop_at_first, str(tmp_path), ITEMS)) == ITEMS
     wait_until(lambda: pool.facts()["deaths"] >= 1 and pool.facts()["alive"] == 2)
-    assert list(pool.do(jobs.add, 0, PIECES)) == PIECES
+    assert list(pool.do(jobs.add, 0, ITEMS)) == ITEMS
     said = [line.split(" ", 4)[4] for line in warnings]
     assert said[0] == "hangs" and "died: another takes its place" in said
 
 
-def test_a_piece_that_is_deadly_stops_the_run(pool):
+def test_an_item_that_is_deadly_stops_the_run(pool):
     with pytest.raises(RunStopped, match=f"a piece of work failed {MOST_TRIES} times.*give them smaller pieces"):
         list(pool.do(jobs.die, 0, [1]))
 
 
 def test_an_exception_of_the_work_is_that_of_the_pool():
-    with pytest.raises(ValueError, match="piece 5 is wrong"), Pool(1) as pool:
+    with pytest.raises(ValueError, match="item 5 is wrong"), Pool(1) as pool:
         list(pool.do(jobs.fail, 0, [5]))
 
 
@@ -112,25 +114,25 @@ def test_other_versions_are_refused(monkeypatch):
         pytest.raises(BadInput, match=r"worker \d on .* has jax .*, but here it is 0\.0\.1: they must be the same"),
         Pool(1) as pool,
     ):
-        list(pool.do(jobs.add, 0, PIECES))
+        list(pool.do(jobs.add, 0, ITEMS))
 
 
 def test_a_node_is_lost_and_another_joins(cluster, pool, warnings):
     deadline = time.monotonic() + 120
-    while len({node for node, _ in pool.do(jobs.where, None, PIECES)}) < 2:
+    while len({node for node, _ in pool.do(jobs.where, None, ITEMS)}) < 2:
         assert time.monotonic() < deadline
     tickets = pool.begin(jobs.where, None, list(range(60)))
     cluster.remove_node(cluster.worker_nodes.copy().pop(), allow_graceful=False)
     joined = cluster.add_node(num_cpus=1, object_store_memory=STORE)
     assert len([node for node, _ in pool.results(tickets)]) == 60
-    while joined.node_id not in {node for node, _ in pool.do(jobs.where, None, PIECES)}:
+    while joined.node_id not in {node for node, _ in pool.do(jobs.where, None, ITEMS)}:
         assert time.monotonic() < deadline
     assert pool.facts()["deaths"] >= 1 and any("died" in line for line in warnings)
 
 
-def test_many_kills_lose_no_piece_and_count_none_twice(pool):
+def test_many_kills_lose_no_item_and_count_none_twice(pool):
     """A killer takes any worker, at any time, and waits only until something was done since."""
-    list(pool.do(jobs.add, 0, PIECES))
+    list(pool.do(jobs.add, 0, ITEMS))
     kills, stop, taken = [], threading.Event(), []
 
     def kill() -> None:
@@ -153,14 +155,14 @@ def test_many_kills_lose_no_piece_and_count_none_twice(pool):
     number = 0
     try:
         while killer.is_alive():
-            pieces = list(range(number, number + 10))
-            for result in pool.do(jobs.add_slowly, 0.05, pieces):
+            items = list(range(number, number + 10))
+            for result in pool.do(jobs.add_slowly, 0.05, items):
                 taken.append(result)  # one at a time: the killer counts them
             number += 10
     finally:
         stop.set()
         killer.join()
-    assert taken == [piece + 1 for piece in range(number)]
+    assert taken == [item + 1 for item in range(number)]
     assert len(kills) == KILLS and pool.facts()["deaths"] >= KILLS * 3 // 4, "one that is killed twice dies once"
 
 

@@ -7,7 +7,7 @@ import pytest
 from beamzero.cluster import pool as pool_module
 from beamzero.cluster.executor import ClusterExecutor
 from beamzero.cluster.pool import Pool
-from beamzero.cluster.worker_files import files_of
+from beamzero.cluster.worker import files_of
 from beamzero.core.registry import ALGORITHMS
 from beamzero.games import make_game
 from tests.training.toy import GAME, TOYS, assert_same_run, run_toy

@@ -12,7 +12,7 @@ from tests.cluster import jobs
 from tests.cluster.conftest import STORE, wait_until
 
 pytestmark = pytest.mark.slow
-PIECES = list(range(12))
+ITEMS = list(range(12))
 
 
 @pytest.fixture
@@ -24,24 +24,24 @@ def warnings(workers, monkeypatch) -> list[str]:
 
 
 def test_results_come_in_order_whatever_was_asked_before(workers):
-    first = workers.begin(jobs.add, 100, PIECES)
-    second = workers.begin(jobs.add, 200, PIECES)
-    assert list(workers.results(second)) == [200 + piece for piece in PIECES]
-    assert list(workers.results(first)) == [100 + piece for piece in PIECES]
+    first = workers.begin(jobs.add, 100, ITEMS)
+    second = workers.begin(jobs.add, 200, ITEMS)
+    assert list(workers.results(second)) == [200 + item for item in ITEMS]
+    assert list(workers.results(first)) == [100 + item for item in ITEMS]
     facts = workers.facts()
     assert 1 <= facts["alive"] <= 2 and facts["deaths"] == facts["twice"] == 0
-    assert sum(worker["pieces"] for worker in facts["by_worker"].values()) == facts["pieces"] == 2 * len(PIECES)
+    assert sum(worker["pieces"] for worker in facts["by_worker"].values()) == facts["pieces"] == 2 * len(ITEMS)
 
 
 def test_work_goes_on_while_nobody_asks_for_results(workers):
-    list(workers.do(jobs.add, 0, PIECES))
-    tickets = workers.begin(jobs.add_slowly, 0.01, PIECES)
+    list(workers.do(jobs.add, 0, ITEMS))
+    tickets = workers.begin(jobs.add_slowly, 0.01, ITEMS)
     wait_until(lambda: all(ticket.done for ticket in tickets))
 
 
 def test_a_full_store_is_waited_for(workers, warnings, tmp_path):
-    assert list(workers.do(jobs.full_at_first, str(tmp_path), PIECES)) == PIECES
-    assert 1 <= len(warnings) <= len(PIECES) and all("store is full" in line for line in warnings)
+    assert list(workers.do(jobs.full_at_first, str(tmp_path), ITEMS)) == ITEMS
+    assert 1 <= len(warnings) <= len(ITEMS) and all("store is full" in line for line in warnings)
     assert workers.facts()["deaths"] == 0
 
 
@@ -56,7 +56,7 @@ def test_a_cluster_without_room_is_spoken_of(cluster, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS_TO_WAIT_FOR_WORKERS", 0.5)
     said: list[str] = []
     with Pool(1, gpus=1.0, warn=said.append) as pool:
-        results = pool.begin(jobs.add, 0, PIECES)
+        results = pool.begin(jobs.add, 0, ITEMS)
         wait_until(lambda: pool._warnings)
         pool._speak()
         assert not any(ticket.done for ticket in results)
@@ -64,6 +64,6 @@ def test_a_cluster_without_room_is_spoken_of(cluster, monkeypatch):
 
 
 def test_want_of_memory_that_is_raised_is_tried_again_elsewhere(workers, warnings, tmp_path):
-    assert list(workers.do(jobs.starve_at_first, str(tmp_path), PIECES[:3])) == PIECES[:3]
+    assert list(workers.do(jobs.starve_at_first, str(tmp_path), ITEMS[:3])) == ITEMS[:3]
     assert len(warnings) == 3 and all(line.endswith("ran out of memory") for line in warnings)
     assert workers.facts()["deaths"] == 0

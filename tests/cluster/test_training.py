@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from beamzero.cluster import pool as pool_module
+from beamzero.cluster import schedule
 from beamzero.cluster.executor import ClusterExecutor
 from beamzero.storage.metrics import read_metrics
 from tests.training.toy import assert_same_run, run_toy
@@ -27,7 +27,7 @@ def test_a_run_has_the_same_numbers_whoever_does_the_work(workers, algorithm, ch
 
 
 def test_the_log_says_what_each_worker_did_in_each_iteration(workers, tmp_path, monkeypatch):
-    monkeypatch.setattr(pool_module, "_FEWEST_SECONDS", 600.0)  # nothing is done twice, however long it takes
+    monkeypatch.setattr(schedule, "_FEWEST_SECONDS", 600.0)  # nothing is done twice, however long it takes
     before = workers.facts()
     run_toy(tmp_path / "run", executor=ClusterExecutor(workers), **SMALL, iterations=3, rate_every=0)
     facts = workers.facts()
@@ -38,7 +38,7 @@ def test_the_log_says_what_each_worker_did_in_each_iteration(workers, tmp_path, 
         assert sum(worker["pieces"] for worker in named) == crew["pieces"] >= SMALL["lanes"]
         assert len(named) == crew["alive"] and crew["wanted"] == 2 and crew["deaths"] == 0
         assert 0 < crew["busy"] <= 1 and all(0 <= worker["busy"] <= 1 for worker in named)
-    # A piece of an earlier test, given up there, may still be under way at first.
+    # An item of an earlier test, given up there, may still be under way at first.
     worked, already = (
         sum(worker["seconds"] + worker["under_way"] for worker in f["by_worker"].values()) for f in (facts, before)
     )

@@ -13,11 +13,12 @@ import pytest
 from beamzero.algorithms.alphazero.iterate import AlphaZero
 from beamzero.algorithms.probs.iterate import Probs
 from beamzero.core.errors import BadInput
-from beamzero.experiments.compare import Comparison, Point, compare
+from beamzero.experiments.compare import compare
+from beamzero.experiments.comparison import Comparison, Point
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from beamzero.search.simple import mean_moves
-from beamzero.storage.claim import claim_folder
+from beamzero.storage.folders import prepare_folder
 from beamzero.training.config import Recipe
 from tests.training.toy import GAME, TOYS
 
@@ -270,9 +271,9 @@ def test_a_comparison_that_was_begun_with_a_setting_that_is_no_more_goes_on(tmp_
     before["recipes"]["toy_probs"]["noise_alpha"] = 0.5
     assert wanted.renew(before) == wanted.terms() != before
     (tmp_path / "compare.json").write_text(json.dumps(before))
-    claim_folder(tmp_path, "compare.json", wanted.terms(), "comparison", renew=wanted.renew)
+    prepare_folder(tmp_path, "compare.json", wanted.terms(), "comparison", renew=wanted.renew)
     before["recipes"]["toy_probs"]["noise"] = 0.5
     for text in (json.dumps(before), "[]", '{"recipes": 3}', '{"recipes": {"toy_probs": 3}}', "{}"):
         (tmp_path / "compare.json").write_text(text)
         with pytest.raises(BadInput, match=r"with other recipes: give another|is damaged or cannot be read"):
-            claim_folder(tmp_path, "compare.json", wanted.terms(), "comparison", renew=wanted.renew)
+            prepare_folder(tmp_path, "compare.json", wanted.terms(), "comparison", renew=wanted.renew)

@@ -17,11 +17,10 @@ import pytest
 from beamzero.arena.intervals import mean_spread
 from beamzero.cli import main
 from beamzero.core.errors import BadInput
-from beamzero.experiments import studies
-from beamzero.experiments import work_items as module
+from beamzero.experiments import studies, study_run
 from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
-from beamzero.experiments.study import ITSELF, SOLVED, Panel, Piece, Study, Trial
+from beamzero.experiments.study import ITSELF, SOLVED, Panel, Study, StudyRun, Trial
 from beamzero.games import make_game
 from beamzero.storage.metrics import read_metrics
 from beamzero.training.algorithm import ALGORITHMS
@@ -36,22 +35,22 @@ SMALL = {
 
 def small_study(seeds: int = 2) -> Study:
     recipe = "tic_tac_toe_compare_probs"
-    pieces = [Piece(recipe, {"E": e}, {"expand": int(e)}, seed) for seed in range(seeds) for e in "24"]
+    runs = [StudyRun(recipe, {"E": e}, {"expand": int(e)}, seed) for seed in range(seeds) for e in "24"]
     trials = (Trial("random", 8, published=0.9), Trial(ITSELF, 8, search="expand=3"), Trial(SOLVED, 8))
-    return Study("small", "a small one", tuple(pieces), (Panel("by E", "E"),), trials, anchors={"random": 1000})
+    return Study("small", "a small one", tuple(runs), (Panel("by E", "E"),), trials, anchors={"random": 1000})
 
 
 @pytest.fixture
 def trained(monkeypatch):
-    """How often each piece was taken up."""
+    """Count how often each run was taken up."""
     counts = collections.Counter()
-    train = module.train
+    train = study_run.train
 
     def counted(order, report):
         counts[order.folder.name] += 1
         return train(order, report)
 
-    monkeypatch.setattr(module, "train", counted)
+    monkeypatch.setattr(study_run, "train", counted)
     return counts
 
 
@@ -74,9 +73,9 @@ def numbers(found: Reproduced) -> list[tuple]:
 
 @pytest.mark.slow
 def test_a_study_that_is_stopped_gives_the_numbers_of_one_that_is_not(whole, tmp_path, trained, monkeypatch):
-    clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one piece begins, and then the time is up
+    clock = iter([0.0, 0.0, 1e9])  # the deadline is set, one run begins, and then the time is up
     with monkeypatch.context() as patch:
-        for place in ("pieces", "reproduce"):
+        for place in ("study_run", "reproduce"):
             patch.setattr(f"beamzero.experiments.{place}.now", lambda: next(clock, 1e9))
         part = reproduce(small_study(1), tmp_path / "part", tell, SMALL, minutes=1)
     assert not part.complete and len(part.results) < 2
@@ -98,7 +97,7 @@ def test_a_study_that_is_shared_gives_the_numbers_of_one_that_is_not(whole, tmp_
 
 
 @pytest.mark.slow
-def test_an_interrupted_piece_is_finished_and_not_repeated(tmp_path):
+def test_an_interrupted_run_is_finished_and_not_repeated(tmp_path):
     heard = []
 
     def interrupt(name, done, total):
@@ -152,7 +151,7 @@ def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypat
 )
 def test_what_cannot_be_reproduced_gets_one_line_and_writes_nothing(words, why, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # All of its pieces are looked at, and there are fewer of them here.
+    # All of its runs are checked, and there are fewer of them here.
     few = dataclasses.replace(small_study(1), name="probs-fig1")
     monkeypatch.setitem(STUDIES, "probs-fig1", (lambda seeds: few, 1))
     (tmp_path / "full").mkdir()
@@ -169,31 +168,31 @@ def test_what_cannot_be_reproduced_gets_one_line_and_writes_nothing(words, why, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_piece_of_a_study_is_a_run_that_can_be(name):
+def test_every_run_of_a_study_can_be(name):
     study, nets = make_study(name), set()
-    assert len({piece.name for piece in study.pieces}) == len(study.pieces)
-    for piece in study.pieces:
-        recipe = find_recipe(piece.recipe)
-        settings = make_settings(recipe, piece.changes)
-        assert settings.rate_every and settings.iterations == {**recipe.settings, **piece.changes}["iterations"]
-        assert re.fullmatch(r"[\w.-]+", piece.name), "any file system takes it"
+    assert len({run.name for run in study.runs}) == len(study.runs)
+    for run in study.runs:
+        recipe = find_recipe(run.recipe)
+        settings = make_settings(recipe, run.changes)
+        assert settings.rate_every and settings.iterations == {**recipe.settings, **run.changes}["iterations"]
+        assert re.fullmatch(r"[\w.-]+", run.name), "any file system takes it"
         chosen = tuple(value for key, value in dataclasses.asdict(settings).items() if key.endswith("net"))
         if (recipe.game, recipe.algorithm, chosen) not in nets:
             nets.add((recipe.game, recipe.algorithm, chosen))
             algorithm = ALGORITHMS[recipe.algorithm](make_game(recipe.game), settings)
             jax.eval_shape(algorithm.init, jax.random.key(0))
-    assert all(any(panel.shows(piece) for piece in study.pieces) for panel in study.panels)
-    assert set(study.turns) <= {piece.recipe for piece in study.pieces}
+    assert all(any(panel.shows(run) for run in study.runs) for panel in study.panels)
+    assert set(study.turns) <= {run.recipe for run in study.runs}
 
 
 def test_figure_1_has_the_settings_of_the_paper():
     study = studies.make_study("probs-fig1")
-    published = [piece for piece in study.pieces if study.panels[0].shows(piece)]
-    assert len(published) == 2 * 9 * 3 and len(study.pieces) == len(published) + 2 * 3
+    published = [run for run in study.runs if study.panels[0].shows(run)]
+    assert len(published) == 2 * 9 * 3 and len(study.runs) == len(published) + 2 * 3
     first = published[: len(published) // 3]
-    assert {piece.seed for piece in first} == {0}, "a whole figure with one seed comes first"
+    assert {run.seed for run in first} == {0}, "a whole figure with one seed comes first"
     wanted = {(e, m) for e in (10, 30, 100) for m in (2, 3, 99)}
-    assert {(piece.changes["expand"], piece.changes["depth"]) for piece in first} == wanted
+    assert {(run.changes["expand"], run.changes["depth"]) for run in first} == wanted
 
 
 def test_the_spread_of_a_mean_is_students():

@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.games.bridge.game import HELD, NO_SEAT, Bridge, BridgeState
-from beamzero.games.bridge.text import CARDS, RANKS, SUITS, read_contract, write_hand, write_result
+from beamzero.games.bridge.text import CARDS, RANKS, SUITS, read_contract, write_contract_result, write_hand
 from tests.games.play import ask, at, play, sample_states, step
 
 DEAL = "N:AQ4.KT2.AJ85.Q93 JT93.Q964.T3.K76 K52.A53.KQ92.A42 876.J87.764.JT85"
@@ -88,8 +88,8 @@ def test_the_score_counts_tricks_and_the_reason_the_contract():
         state = game.read_position(ending.format(contract, won))
         assert bool(game.over(state)) and float(game.score(state)) == pytest.approx(score)
         assert game.outcome_reason(state) == reason
-    assert write_result(read_contract("7NT"), 0) == "7NT down thirteen"
-    assert write_result(read_contract("1C"), 13) == "1C made with six overtricks"
+    assert write_contract_result(read_contract("7NT"), 0) == "7NT down thirteen"
+    assert write_contract_result(read_contract("1C"), 13) == "1C made with six overtricks"
 
 
 class Referee:

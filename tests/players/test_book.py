@@ -23,8 +23,8 @@ from beamzero.players.player import Player, SearchPlayer, batch_of_one
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.simple import AnyMove
 from beamzero.search.simple import random_moves as any_moves
-from beamzero.storage.bookfile import FORMAT, POSITION_BYTES, Book, load_book, save_book
-from beamzero.training.opening_book import BookEntry, make_book
+from beamzero.storage.bookfile import POSITION_BYTES, Book, load_book, save_book
+from beamzero.training.opening_book.entries import BookEntry, make_book
 from tests.games.play import ask_all, params, sample_states, stack
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
@@ -265,7 +265,10 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(path, tmp_path):
         "none.book": (None, "there is no opening book .*none.book"),
         "text.book": (b"hello\n", "is not a beamzero opening book"),
         "empty.book": (b"", "is not a beamzero opening book"),
-        "later.book": (whole.replace(b"book-1", b"book-2", 1), f"format 'beamzero-book-2', but .* reads '{FORMAT}'"),
+        "later.book": (
+            whole.replace(b"book-1", b"book-2", 1),
+            "format 'beamzero-book-2', but .* reads 'beamzero-book-1'",
+        ),
     }
     for name, (data, line) in wrong.items():
         if data is not None:
@@ -296,7 +299,7 @@ def test_a_stranger_s_file_with_a_right_sum_and_wrong_content_is_refused(tmp_pat
     header = f'{{"positions": {positions}, "game": "tic_tac_toe", "key_check": "", "about": {about}}}'
     content = header.encode() + b"\n" + body
     path = tmp_path / "odd.book"
-    path.write_bytes(b"\n".join([FORMAT.encode(), hashlib.sha256(content).hexdigest().encode(), content]))
+    path.write_bytes(b"\n".join([b"beamzero-book-1", hashlib.sha256(content).hexdigest().encode(), content]))
     with pytest.raises(BadInput, match="is no opening book that this version can read"):
         load_book(path)
 

@@ -18,7 +18,7 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.trained import load_info, load_trained, shipped_agents
 from beamzero.storage.agentfile import load_agent, save_agent
-from beamzero.storage.run import FILE
+from beamzero.storage.run import RUN_FILE
 from beamzero.web.offers import Offers
 
 GAME = make_game("tic_tac_toe")
@@ -99,10 +99,10 @@ def test_a_battle_and_a_game_with_such_an_agent_do_not_begin(file, words, capsys
 def test_whatever_a_run_says_it_is_exported_or_refused_in_one_line(probs_run, tmp_path, capsys):
     folder, out = tmp_path / "run", tmp_path / "agent.safetensors"
     shutil.copytree(probs_run, folder)
-    about = json.loads((folder / FILE).read_text())
+    about = json.loads((folder / RUN_FILE).read_text())
     for key in about:
         for value in VALUES:
-            (folder / FILE).write_text(json.dumps({**about, key: value}))
+            (folder / RUN_FILE).write_text(json.dumps({**about, key: value}))
             status = main(["export", str(folder), str(out)])
             said = capsys.readouterr().err
             assert (status, len(said.splitlines())) in ((0, 0), (2, 1)), said

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamzero.arena.rating import Rating
-from beamzero.plots.png import write_png
-from beamzero.plots.ratings import draw_curves
-from beamzero.plots.style import STYLE, move_apart
-from beamzero.plots.training import draw_climbs, draw_gates, draw_training
+from beamzero.plots.measures import draw_curves
+from beamzero.plots.style import STYLE, move_apart, write_png
+from beamzero.plots.training import draw_gates, draw_ladder, draw_training
 
 PNG = b"\x89PNG\r\n\x1a\n"
 ANCHORS = {"random": 1000.0, "lookahead:1": 1300.0, "lookahead:2": 1310.0, "lookahead:3": 1320.0}
@@ -52,13 +51,13 @@ def test_a_failed_drawing_leaves_the_old_picture_and_nothing_else(tmp_path, monk
 def test_climbs_are_drawn_however_many_there_are(tmp_path, climbs):
     path = tmp_path / "climb.png"
     games, points = [50 * (i + 1) for i in range(climbs)], [i / 2 for i in range(climbs)]
-    write_png(draw_climbs(games, points, 14, "kalah by AlphaZero"), path)
+    write_png(draw_ladder(games, points, 14, "kalah by AlphaZero"), path)
     assert path.read_bytes().startswith(PNG)
     assert [file.name for file in tmp_path.iterdir()] == ["climb.png"]
 
 
 def test_climbs_are_points_against_games_below_a_dashed_line_at_the_most():
-    (axes,) = draw_climbs([50, 100, 150], [3.0, 14.0, 8.5], 14, "title").axes
+    (axes,) = draw_ladder([50, 100, 150], [3.0, 14.0, 8.5], 14, "title").axes
     curve, most = axes.lines
     assert curve.get_xydata().tolist() == [[50, 3.0], [100, 14.0], [150, 8.5]] and curve.get_linestyle() == "-"
     assert list(most.get_ydata()) == [14, 14] and most.get_linestyle() == "--"
@@ -111,7 +110,7 @@ def test_dollars_in_a_title_begin_no_formula(tmp_path):
 
 
 def test_a_figure_keeps_its_style_wherever_it_is_rendered():
-    figure = draw_climbs([50, 100], [3.0, 14.0], 14, "title")
+    figure = draw_ladder([50, 100], [3.0, 14.0], 14, "title")
     figure.draw_without_rendering()
     (axes,) = figure.axes
     assert {line.get_color() for line in axes.get_xgridlines() + axes.get_ygridlines()} == {STYLE["grid.color"]}

@@ -1,4 +1,4 @@
-"""Records of games that dice or cards decide as well: all that is needed to follow them is in them."""
+"""Records of games that dice or cards decide as well: all that is needed to replay them is in them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from beamzero.games import Game, make_game
 from beamzero.games.poker import Poker
 from beamzero.players import make_player
 from beamzero.records.files import add_records, check_format, read_records
-from beamzero.records.record import GameRecord, follow, records_of
+from beamzero.records.record import GameRecord, records_of, replay_record
 from beamzero.records.review import review
 
 BACKGAMMON = make_game("backgammon")
@@ -44,7 +44,7 @@ def test_a_battle_s_games_are_written_read_and_followed_to_their_results(name, g
     starters = {"backgammon": None, "bridge": 1, "leduc_poker": 0}
     assert played.starter == starters[name], "the defenders lead, and dice have no rule"
     for number, record in enumerate(records):
-        followed = follow(record)
+        followed = replay_record(record)
         assert followed.over and len(followed.states) == len(record.moves) + 1
         assert float(score(game, followed.states[-1])) == pytest.approx(record.result)
         pair, turn = divmod(number, 2)
@@ -68,7 +68,7 @@ def test_a_battle_s_games_are_written_read_and_followed_to_their_results(name, g
 )
 def test_a_record_that_cannot_be_says_where(moves, start, why):
     with pytest.raises(BadInput, match=why):
-        follow(GameRecord("backgammon", tuple(moves), start=start))
+        replay_record(GameRecord("backgammon", tuple(moves), start=start))
 
 
 def test_a_dealt_game_goes_to_jsonl_alone_and_one_without_notation_nowhere(tmp_path, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_game_at_the_keyboard_is_saved_with_its_dice(tmp_path):
     session.save()
     (record,) = read_records(path)
     assert record.start.startswith("XGID=") and sum(":" in move for move in record.moves) >= 2
-    last = follow(record).states[-1]
+    last = replay_record(record).states[-1]
     assert all(np.array_equal(one, other) for one, other in zip(last, session.played.state, strict=True))
     assert json.loads(json.dumps(session.report()))["moves"] == list(record.moves)
 
@@ -97,10 +97,10 @@ def test_a_review_blames_nobody_for_the_dice():
     player = make_player("expectiminimax:depth=1", BACKGAMMON)
     costs = []
     for thrown in ("6-6", "2-1"):  # lucky for the other side, and not
-        followed = follow(GameRecord("backgammon", ("8/5", f"6/5:{thrown}"), start=ROLL))
+        followed = replay_record(GameRecord("backgammon", ("8/5", f"6/5:{thrown}"), start=ROLL))
         found = review(followed, player, jax.random.key(0), lambda done, total: None)
         costs.append([move.cost for move in found.moves])
     assert costs[0] == costs[1] and max(costs[0]) < 1e-6
     bad = dataclasses.replace(followed.record, moves=("24/23", "24/21:2-1"))
-    found = review(follow(bad), player, jax.random.key(0), lambda done, total: None)
+    found = review(replay_record(bad), player, jax.random.key(0), lambda done, total: None)
     assert sum(move.cost for move in found.moves) > 0.01

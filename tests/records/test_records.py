@@ -16,7 +16,7 @@ from beamzero.players import make_player
 from beamzero.players.analysis import step
 from beamzero.records.files import add_records, check_format, read_records
 from beamzero.records.pgn import read_pgn
-from beamzero.records.record import GameRecord, follow, record_of, records_of, result_text
+from beamzero.records.record import GameRecord, record_of, records_of, replay_record, write_result
 from beamzero.records.review import CHUNK, review
 from tests.training.toy import same_bits
 
@@ -55,7 +55,7 @@ def test_what_was_written_is_read_and_followed(tmp_path, spec, suffix):
     assert [np.sign(record.result or 0) for record in read] == [np.sign(record.result or 0) for record in written]
     assert [record.result is None for record in read] == [spec == "chess"] * 3
     for record, moves in zip(read, actions, strict=True):
-        followed = follow(record)
+        followed = replay_record(record)
         assert followed.actions == moves and followed.over == (spec != "chess")
         state = game.init(jax.random.key(0))
         for action, found in zip([*moves, 0], followed.states, strict=True):
@@ -72,7 +72,7 @@ def test_passes_need_not_be_written():
         if "pass" in (record := record_of(OTHELLO, random_actions(OTHELLO, seed), ("", ""))).moves
     )
     without = GameRecord(OTHELLO.spec, tuple(m for m in with_passes.moves if m != "pass"), result=with_passes.result)
-    assert follow(without).actions == follow(with_passes).actions and follow(without).over
+    assert replay_record(without).actions == replay_record(with_passes).actions and replay_record(without).over
 
 
 def test_connect_four_is_written_as_letters_and_read_as_numbers_too(tmp_path):
@@ -110,9 +110,9 @@ def test_names_that_are_not_known_stay_empty_in_a_transcript(tmp_path, players):
 def test_a_draw_that_nobody_claimed_does_not_end_a_game():
     """The same position for the third time, and then they play on."""
     back_and_forth = ("Nf3", "Nf6", "Ng1", "Ng8")
-    followed = follow(GameRecord("chess", (*back_and_forth * 2, "e4", "e5")))
+    followed = replay_record(GameRecord("chess", (*back_and_forth * 2, "e4", "e5")))
     assert len(followed.actions) == 10 and not followed.over
-    assert follow(GameRecord("chess", back_and_forth * 2)).over, "where nothing follows, it is one"
+    assert replay_record(GameRecord("chess", back_and_forth * 2)).over, "where nothing follows, it is one"
 
 
 def test_python_chess_reads_our_games(tmp_path):
@@ -123,7 +123,7 @@ def test_python_chess_reads_our_games(tmp_path):
     with path.open() as file:
         random, started = chess.pgn.read_game(file), chess.pgn.read_game(file)
     assert random is not None and started is not None and not random.errors and not started.errors
-    ours = follow(read_records(path)[0])
+    ours = replay_record(read_records(path)[0])
     assert [ours.game.parse_action(state, move.uci()) for state, move in zip(ours.states, random.mainline_moves())] == (
         ours.actions
     )
@@ -143,7 +143,7 @@ def test_we_read_what_python_chess_writes():
     first, second = read_pgn(text)
     assert first == GameRecord("chess", ("f3", "e5", "g4", "Qh4#"), ("A", "B"), -1.0, None, 0, "2024-01-31")
     assert second.moves == ("e4", "e5!", "Nf3", "Nc6") and second.players == ("C", "") and second.result is None
-    assert follow(first).over and len(follow(second).actions) == 4
+    assert replay_record(first).over and len(replay_record(second).actions) == 4
 
 
 def test_what_people_write_into_their_games_is_left_out(tmp_path):
@@ -176,14 +176,14 @@ def test_the_games_of_a_battle_have_its_players_and_results():
     scores = [(record.result + 1) / 2 for record in records if record.result is not None]
     scores[1::2] = [1 - score for score in scores[1::2]]
     assert scores == played.pair_scores.ravel().tolist()
-    assert all(follow(record).over for record in records)
+    assert all(replay_record(record).over for record in records)
     assert all(a.moves[:2] == b.moves[:2] for a, b in zip(records[::2], records[1::2], strict=True)), "one opening"
 
 
 def test_a_review_says_what_a_move_cost():
     """X plays the middle and O an edge, which loses; then X gives the win away, and O lets it win all the same."""
     moves = ("b2", "b1", "a3", "c1", "c2", "a1")
-    followed = follow(GameRecord("tic_tac_toe", moves))
+    followed = replay_record(GameRecord("tic_tac_toe", moves))
     seen: list[tuple[int, int]] = []
     perfect = make_player("alphabeta:depth=9", TIC_TAC_TOE)
     found = review(followed, perfect, jax.random.key(0), lambda *told: seen.append(told))
@@ -221,9 +221,9 @@ def test_a_file_that_holds_no_games_is_refused(tmp_path, name, text, wrong):
 
 def test_an_illegal_move_is_named_with_its_game_and_number():
     with pytest.raises(BadInput, match=r"games.txt: game 4: move 3: 'b2' is not a legal move here"):
-        follow(GameRecord("tic_tac_toe", ("b2", "a1", "b2")), "games.txt: game 4")
+        replay_record(GameRecord("tic_tac_toe", ("b2", "a1", "b2")), "games.txt: game 4")
     with pytest.raises(BadInput, match=r"game 1: .*go"):
-        follow(GameRecord("go", ()), "game 1")
+        replay_record(GameRecord("go", ()), "game 1")
 
 
 def test_a_file_that_cannot_hold_the_game_is_refused_before_anything_is_played(tmp_path):
@@ -240,4 +240,4 @@ def test_a_file_that_cannot_hold_the_game_is_refused_before_anything_is_played(t
 
 
 def test_results_are_written_as_in_chess():
-    assert [result_text(result) for result in (1, -12.0, 0.0, None)] == ["1-0", "0-1", "1/2-1/2", "*"]
+    assert [write_result(result) for result in (1, -12.0, 0.0, None)] == ["1-0", "0-1", "1/2-1/2", "*"]

@@ -9,7 +9,7 @@ import safetensors.numpy
 
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.storage import files
-from beamzero.storage.agentfile import fingerprint, flatten, load_agent, save_agent, unflatten
+from beamzero.storage.agentfile import flatten, load_agent, save_agent, unflatten
 
 INFO = {"game": "kalah:seeds=4", "net": {"width": 64}, "elo": 0.1 + 0.2, "text": "ü"}
 
@@ -136,20 +136,6 @@ def test_a_full_disk_leaves_the_agent_that_was_there(agent, monkeypatch):
         save_agent(agent, {}, {})
     assert agent.read_bytes() == before
     assert os.listdir(agent.parent) == [agent.name]
-
-
-def test_a_fingerprint_tells_weights_and_settings_apart_but_not_their_order():
-    a, b = np.zeros(3, np.float32), np.ones(3, np.float32)
-    same = fingerprint({"a": a, "b": b}, {"x": 1, "y": 2})
-    assert same == fingerprint({"b": b, "a": a}, {"y": 2, "x": 1})
-    others = [
-        fingerprint({"a": b, "b": a}, {"x": 1, "y": 2}),
-        fingerprint({"a": a, "b": b}, {"x": 1, "y": 3}),
-        fingerprint({"a": a.view(np.int32), "b": b}, {"x": 1, "y": 2}),
-        fingerprint({"a": a.reshape(3, 1), "b": b}, {"x": 1, "y": 2}),
-    ]
-    assert len({same, *others}) == 5
-    assert len(same) == 12
 
 
 def test_unflatten_undoes_flatten():

@@ -19,10 +19,10 @@ from beamzero.players.analysis import step
 from beamzero.players.book import BookPlayer, Table, as_numbers, fold, look_up, make_table
 from beamzero.players.player import batch_of_one
 from beamzero.storage.bookfile import Book
-from beamzero.training import opening_book as book_module
-from beamzero.training import opening_book_search as book_search
-from beamzero.training.opening_book import BookEntry, Clock
-from beamzero.training.opening_book_games import (
+from beamzero.training.opening_book import entries as book_entries
+from beamzero.training.opening_book import from_search as book_search
+from beamzero.training.opening_book.entries import BookEntry, Clock
+from beamzero.training.opening_book.from_games import (
     TRUST,
     FromSelfPlay,
     Tried,
@@ -32,7 +32,7 @@ from beamzero.training.opening_book_games import (
     best_moves,
     self_play_book,
 )
-from beamzero.training.opening_book_search import FromSearch, search_book
+from beamzero.training.opening_book.from_search import FromSearch, search_book
 
 TIC_TAC_TOE = make_game("tic_tac_toe")
 
@@ -177,7 +177,7 @@ def one_image(game: Game, state: State) -> bytes:
 def test_fewer_replies_make_a_smaller_book_and_keep_the_best_ones(monkeypatch):
     sizes = [len(made("connect_four", "lookahead:1", 4, 0, replies)) for replies in (1, 3, 0)]
     assert sizes[0] < sizes[1] < sizes[2]
-    monkeypatch.setattr(book_search, "_SHORT_LOOK", 9)
+    monkeypatch.setattr(book_search, "_SHORT_DEPTH", 9)
     start = TIC_TAC_TOE.init(jax.random.key(0))
     table = make_table(made("tic_tac_toe", "alphabeta:depth=9", 3, 0, 1))
     first = answer(TIC_TAC_TOE, table, start)
@@ -232,7 +232,7 @@ def test_when_the_time_is_over_the_book_holds_what_was_finished(monkeypatch, sto
 
 def test_minutes_are_kept(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(book_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(book_entries.time, "monotonic", lambda: now[0])
     clock, endless = Clock(2), Clock(None)
     assert not clock.is_over
     now[0] += 119

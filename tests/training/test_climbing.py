@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from beamzero.arena.ladder import climb, ladder
+from beamzero.arena.ladder import make_ladder, play_ladder
 from beamzero.cli import main
 from beamzero.core.compiler import CompilationCount
 from beamzero.games import make_game
@@ -17,7 +17,8 @@ from beamzero.nets import Net, count_parameters, make_net
 from beamzero.players import make_player
 from beamzero.storage.run import Run
 from beamzero.training.config import find_recipe, make_settings
-from beamzero.training.loop import draw_run, make_rungs
+from beamzero.training.measure import make_ladder_opponents
+from beamzero.training.pictures import draw_run
 from beamzero.training.report import Report
 from tests.training.toy import GAME, command, numbers, run_toy, same_bits, saved_tree, tree_hash
 
@@ -51,10 +52,10 @@ def test_it_climbs_every_so_many_iterations_and_at_the_end(whole):
 
 def test_what_it_says_is_how_far_the_agent_of_that_iteration_climbs(whole):
     game = make_game(GAME)
-    rungs = ladder(game, 3, "nothing")
+    opponents = make_ladder(game, 3, "nothing")
     for step, found in climbs(whole).items():
         agent = make_player(f"alphazero:{whole},checkpoint={step}", game)
-        assert climb(game, agent, rungs, seed=5 + step).scores == found["scores"]
+        assert play_ladder(game, agent, opponents, seed=5 + step).scores == found["scores"]
 
 
 @pytest.mark.parametrize("algorithm", ["probs", "alphazero"])
@@ -70,8 +71,8 @@ def test_climbing_changes_nothing_that_is_learned(algorithm, tmp_path):
 
 def test_the_picture_shows_points_against_games_played(whole, monkeypatch):
     drawn = []
-    monkeypatch.setattr("beamzero.training.loop.draw_climbs", lambda *given: given)
-    monkeypatch.setattr("beamzero.training.loop.write_png", lambda figure, path: drawn.append((path.name, figure)))
+    monkeypatch.setattr("beamzero.training.pictures.draw_ladder", lambda *given: given)
+    monkeypatch.setattr("beamzero.training.pictures.write_png", lambda figure, path: drawn.append((path.name, figure)))
     draw_run(Run.open(whole))
     totals = [found["total"] for found in climbs(whole).values()]
     games = [8 * step for step in WHEN]
@@ -102,7 +103,7 @@ class CountsByIteration(Report):
 
 
 def test_nothing_compiles_after_the_first_climb(tmp_path):
-    # Sizes and rungs that no other test has, so that they have something to compile.
+    # Sizes and opponents that no other test has, so that they have something to compile.
     changes = {**CLIMBING, "iterations": 6, "games": 7, "rate_sims": 3, **LADDER, "climb_every": 2, "climb_depth": 4}
     with CompilationCount() as compiled:
         report = CountsByIteration(lambda: compiled.number)
@@ -228,5 +229,5 @@ def test_the_reports_recipes_have_its_nets_and_its_way_to_play(name, parameters)
 def test_the_ladder_of_a_recipe_can_be_made(name):
     recipe = find_recipe(name)
     made = make_settings(recipe, {})
-    rungs = make_rungs(made, make_game(recipe.game))
-    assert [rung.name for rung in rungs] == [f"minimax:{depth},by={made.climb_by}" for depth in range(1, 8)]
+    opponents = make_ladder_opponents(made, make_game(recipe.game))
+    assert [opponent.name for opponent in opponents] == [f"minimax:{depth},by={made.climb_by}" for depth in range(1, 8)]

@@ -10,26 +10,17 @@ import pytest
 
 from beamzero.core.compiler import CompilationCount
 from beamzero.core.errors import BadInput
+from beamzero.core.progress import no_progress
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.search.features import feature_evaluator
-from beamzero.training import feature_weights as evaluation
-from beamzero.training.feature_weights import (
-    Plan,
-    Positions,
-    Settle,
-    fit_weights,
-    learn_weights,
-    play_positions,
-    regress,
-)
+from beamzero.training.feature_weights import learn
+from beamzero.training.feature_weights.learn import Plan, learn_weights
+from beamzero.training.feature_weights.positions import FeatureGames, Positions, QuietLines, _observe
+from beamzero.training.feature_weights.regression import fit_weights, regress
 
 GAME = make_game("kalah:houses=3,seeds=2")
 SMALL = Plan(games=60, rounds=2, depth=1, random_plies=4, trial_games=8)
-
-
-def quiet(*_) -> None:
-    """Report nothing."""
 
 
 def outcomes(log_odds: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -101,8 +92,7 @@ def test_weights_are_those_of_the_middle_of_a_game():
 
 @functools.cache
 def some_positions() -> Positions:
-    plan = Plan(games=1030, depth=1, random_plies=4)
-    return play_positions(GAME, make_player("random", GAME), plan, 0.0, jax.random.key(0), quiet)
+    return FeatureGames(GAME, make_player("random", GAME), 1030, 4, 0.0).play(jax.random.key(0), no_progress)
 
 
 def test_positions_are_those_of_whole_games_after_their_openings():
@@ -128,34 +118,34 @@ def test_results_are_for_the_side_to_move():
 def test_noise_is_the_share_of_random_moves():
     """Without it, and without openings, a player that knows no chance plays one game over and over."""
     player = make_player("alphabeta:depth=1", GAME)
-    plan, key = Plan(games=60, depth=1, random_plies=0), jax.random.key(1)
-    played = {noise: play_positions(GAME, player, plan, noise, key, quiet) for noise in (0.0, 0.2, 1.0)}
+    key = jax.random.key(1)
+    played = {noise: FeatureGames(GAME, player, 60, 0, noise).play(key, no_progress) for noise in (0.0, 0.2, 1.0)}
     kinds = {noise: len(np.unique(positions.features, axis=0)) for noise, positions in played.items()}
     assert kinds[0.0] < 30 < kinds[0.2] < kinds[1.0]
 
 
 @pytest.mark.slow
-def test_a_settled_position_is_the_end_of_the_best_line():
+def test_a_quiet_position_is_the_end_of_the_best_line():
     """In Kalah that line goes through moves that go on and captures, up to a move that does neither."""
     weights = np.array(GAME.point_weights) * GAME.point
-    settle = Settle(GAME, feature_evaluator(GAME, weights))
+    quiet = QuietLines(GAME, feature_evaluator(GAME, weights))
     states = jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 40))
     states = jax.jit(jax.vmap(GAME.step))(states, np.arange(40, dtype=np.int32) % 3)
-    looked = evaluation._look(GAME, states, np.zeros(40, np.int32), np.int32(1))
-    looked = looked._replace(counts=looked.counts.at[7].set(False))
-    settled = settle(states, looked)
+    before = _observe(GAME, states, np.zeros(40, np.int32), np.int32(1))
+    before = before._replace(counts=before.counts.at[7].set(False))
+    ends = quiet(states, before)
     value = make_player("alphabeta:depth=1", GAME).think(states, jax.random.key(0)).value
-    seen = np.asarray(settled.counts)
+    seen = np.asarray(ends.counts)
     assert not seen[7] and seen.sum() == 39
-    np.testing.assert_allclose(np.tanh(0.5 * settled.features @ weights)[seen], value[seen], atol=2e-6)
-    assert np.any(np.abs(settled.features - looked.features) > 0)
+    np.testing.assert_allclose(np.tanh(0.5 * ends.features @ weights)[seen], value[seen], atol=2e-6)
+    assert np.any(np.abs(ends.features - before.features) > 0)
 
 
 @pytest.mark.slow
-def test_positions_about_to_end_are_left_out_when_they_are_settled():
-    player, plan, key = make_player("random", GAME), Plan(games=60, depth=1), jax.random.key(2)
-    settle = Settle(GAME, feature_evaluator(GAME))
-    fewer, all_ = (play_positions(GAME, player, plan, 0.0, key, quiet, how) for how in (settle, None))
+def test_positions_about_to_end_are_left_out_where_lines_are_followed():
+    player, key = make_player("random", GAME), jax.random.key(2)
+    lines = QuietLines(GAME, feature_evaluator(GAME))
+    fewer, all_ = (FeatureGames(GAME, player, 60, 20, 0.0, how).play(key, no_progress) for how in (lines, None))
     assert 0.5 * len(all_.game) < len(fewer.game) < len(all_.game)
 
 
@@ -174,7 +164,7 @@ def test_the_same_seed_gives_the_same_weights_and_nothing_compiles_after_the_fir
     one = learn_weights(GAME, SMALL, 3, report)
     later.__exit__()
     assert second_round and later.number == 0
-    same, other = (learn_weights(GAME, SMALL, seed, quiet) for seed in (3, 4))
+    same, other = (learn_weights(GAME, SMALL, seed, no_progress) for seed in (3, 4))
     assert np.array_equal(one.points, same.points) and (one.point, one.tempo) == (same.point, same.tempo)
     assert [r.trials for r in one.rounds] == [r.trials for r in same.rounds]
     assert not np.array_equal(one.rounds[0].regressions["whole"], other.rounds[0].regressions["whole"])
@@ -197,8 +187,8 @@ BEST_OF_FOUR = [0.4, 0.6, 0.5, 0.59]  # to the middle's, half and all the way; t
 def test_weights_go_where_the_trials_say(monkeypatch, scores, regression, step):
     """To the step that scored best, if other games show it to be better too; else nowhere."""
     played = iter(scores)
-    monkeypatch.setattr(evaluation, "_trial", lambda *_: np.full((50, 2), next(played)))
-    learned = learn_weights(GAME, Plan(games=60, rounds=1, depth=1, random_plies=4), 0, quiet)
+    monkeypatch.setattr(learn, "_trial", lambda *_: np.full((50, 2), next(played)))
+    learned = learn_weights(GAME, Plan(games=60, rounds=1, depth=1, random_plies=4), 0, no_progress)
     by_hand, (only,) = np.array(GAME.point_weights), learned.rounds
     np.testing.assert_allclose(learned.points, by_hand + step * (only.regressions[regression] - by_hand))
     assert only.taken == learned.is_new == (step > 0)
@@ -209,28 +199,29 @@ def test_weights_go_where_the_trials_say(monkeypatch, scores, regression, step):
 def test_a_trial_is_won_by_the_better_weights():
     """Weights that want the other side to have the seeds lose at both depths."""
     by_hand = np.array(GAME.point_weights)
-    scores = evaluation._trial(GAME, SMALL, by_hand, -by_hand, 0)
+    scores = learn._trial(GAME, SMALL, by_hand, -by_hand, 0)
     assert scores.shape == (4, 2) and np.mean(scores[:2]) > 0.5 and np.mean(scores[2:]) > 0.5
-    assert np.mean(evaluation._trial(GAME, SMALL, by_hand, by_hand, 0)) == 0.5
+    assert np.mean(learn._trial(GAME, SMALL, by_hand, by_hand, 0)) == 0.5
 
 
 def test_trials_have_seeds_of_their_own():
-    seeds = {evaluation._trial_seed(seed, number, part) for seed in (0, 1) for number in (0, 1) for part in (0, 1, 2)}
-    assert len(seeds) == 12 and min(seeds) > 10**6 and evaluation._trial_seed(2**31 - 1, 9, 2) < 2**31
+    seeds = {learn._trial_seed(seed, number, part) for seed in (0, 1) for number in (0, 1) for part in (0, 1, 2)}
+    assert len(seeds) == 12 and min(seeds) > 10**6 and learn._trial_seed(2**31 - 1, 9, 2) < 2**31
 
 
 def test_weights_are_scaled_to_set_positions_apart_as_far_as_others_do():
     features = normal(500, 3)
-    scaled = evaluation._as_spread(np.array([5.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.0]), features)
+    scaled = learn._as_spread(np.array([5.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.0]), features)
     assert scaled[0] == pytest.approx(-5 * scaled[2]) and scaled[1] == 0
     assert np.std(features @ scaled) == pytest.approx(np.std(features @ [1.0, 1.0, 0.0]))
 
 
 @pytest.mark.slow
 def test_what_a_point_is_worth_is_told_by_whole_games_with_the_weights_that_were_learned():
-    learned = learn_weights(GAME, SMALL, 3, quiet)
+    learned = learn_weights(GAME, SMALL, 3, no_progress)
     key = jax.random.fold_in(jax.random.key(3), SMALL.rounds)
-    same = play_positions(GAME, evaluation._player(GAME, SMALL.depth, learned.points), SMALL, 0.0, key, quiet)
+    player = learn._player(GAME, SMALL.depth, learned.points)
+    same = FeatureGames(GAME, player, SMALL.games, SMALL.random_plies, 0.0).play(key, no_progress)
     np.testing.assert_array_equal(learned.played.features, same.features)
     leading = learned.played.features @ learned.points
     assert learned.point > 0 and np.corrcoef(leading, learned.played.result)[0, 1] > 0.2
@@ -245,4 +236,4 @@ def test_a_plan_that_makes_no_sense_is_refused(wrong):
 
 def test_a_game_without_features_is_refused():
     with pytest.raises(BadInput, match="has no features, so there are no weights to be learned"):
-        learn_weights(make_game("pgx:hex"), SMALL, 0, quiet)
+        learn_weights(make_game("pgx:hex"), SMALL, 0, no_progress)

@@ -28,10 +28,10 @@ from beamzero.storage.files import TEMPORARY
 from beamzero.storage.metrics import Metrics, read_metrics
 from beamzero.storage.run import Run
 from beamzero.storage.seal import seal
-from beamzero.training import loop
+from beamzero.training import pictures
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.fit import fit_pass
-from beamzero.training.loop import draw_run, read_anchors
+from beamzero.training.pictures import draw_run
 from beamzero.training.report import Report, losses
 from tests.training.toy import (
     GAME,
@@ -115,8 +115,8 @@ def test_a_run_of_alphazero_holds_the_same_things(make_whole):
 @both
 def test_the_picture_names_the_algorithm_and_its_losses(make_whole, algorithm, monkeypatch):
     run, drawn = Run.open(make_whole(algorithm)), []
-    monkeypatch.setattr("beamzero.training.loop.draw_training", lambda *given: drawn.append(given))
-    monkeypatch.setattr("beamzero.training.loop.write_png", lambda figure, path: None)
+    monkeypatch.setattr("beamzero.training.pictures.draw_training", lambda *given: drawn.append(given))
+    monkeypatch.setattr("beamzero.training.pictures.write_png", lambda figure, path: None)
     draw_run(run)
     ((*_, losses, title),) = drawn
     names, by = {"probs": (["V", "Q"], "PROBS"), "alphazero": (["value", "policy"], "AlphaZero")}[algorithm]
@@ -362,7 +362,7 @@ def test_more_presses_do_not_disturb_what_the_first_has_begun(tmp_path, monkeypa
         drawn.append(run)
 
     monkeypatch.setattr(Metrics, "append", interrupted_append)
-    monkeypatch.setattr(loop, "draw_run", interrupted_draw)
+    monkeypatch.setattr(pictures, "draw_run", interrupted_draw)
     assert run_toy(tmp_path / "before", rate_every=0, pictures=True).interrupted, "while a line is written"
     monkeypatch.setattr(Metrics, "append", append)
     monkeypatch.setattr(Checkpoints, "save", interrupted_save)
@@ -454,7 +454,7 @@ class Listening(Report):
 
 @pytest.mark.slow
 def test_no_picture_ends_a_run(tmp_path, monkeypatch):
-    monkeypatch.setattr("beamzero.training.loop._SECONDS_BETWEEN_PLOTS", 0.0)
+    monkeypatch.setattr("beamzero.training.pictures._SECONDS_BETWEEN_PICTURES", 0.0)
     report = Listening()
     with full_disk(30_000):
         assert run_toy(tmp_path / "full", report, iterations=2, pictures=True).iterations == 2
@@ -486,7 +486,7 @@ def test_a_run_whose_folder_is_deleted_stops_and_says_so(tmp_path):
 )  # fmt: skip
 def test_ratings_of_opponents_that_cannot_be_are_measured_anew(tmp_path, text):
     (tmp_path / "anchors.json").write_bytes(text)
-    assert read_anchors(tmp_path / "anchors.json") == {}
+    assert Run(tmp_path, {}).read_anchors() == {}
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 import pytest
 
-from beamzero.training.schedule import cosine, share_done
+from beamzero.training.settings import cosine, share_done
 
 
 @pytest.mark.parametrize("final", [0.0, 0.05, 1.0])

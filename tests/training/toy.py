@@ -20,7 +20,7 @@ from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.loop import Outcome, train
-from beamzero.training.report import QUIET, Report
+from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.request import RunRequest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,7 @@ def request(folder: Path, **changes: Any) -> RunRequest:
     return RunRequest(**{"game": GAME, "folder": folder, "changes": {**toy, **changes}, **fields})
 
 
-def run_toy(folder: Path, report: Report = QUIET, executor: Executor = LOCAL_EXECUTOR, **changes: Any) -> Outcome:
+def run_toy(folder: Path, report: Report = NO_REPORT, executor: Executor = LOCAL_EXECUTOR, **changes: Any) -> Outcome:
     """Without pictures, unless they are asked for: to draw them takes as long as to train."""
     return train(request(folder, **{"pictures": False, **changes}), report, executor)
 

@@ -33,9 +33,8 @@ from beamzero.search.simple import Likeliest
 from beamzero.search.targets import Teacher
 from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Shard, cut_shards
 from beamzero.training.fit import Learner, fit_samples, learner_bytes, new_learner
-from beamzero.training.schedule import cosine, share_done
-from beamzero.training.settings import RunSettings
-from beamzero.training.stopwatch import Stopwatch
+from beamzero.training.report import Stopwatch
+from beamzero.training.settings import RunSettings, cosine, share_done
 
 
 class AlphaZeroState(NamedTuple):

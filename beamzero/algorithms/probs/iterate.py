@@ -30,9 +30,8 @@ from beamzero.search.memory import Needs, fewer, heaviest, smaller, state_bytes,
 from beamzero.search.simple import OneLook
 from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Shard, cut_shards
 from beamzero.training.fit import Learner, Loss, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
-from beamzero.training.schedule import cosine, evenly, share_done
-from beamzero.training.settings import RunSettings
-from beamzero.training.stopwatch import Stopwatch
+from beamzero.training.report import Stopwatch
+from beamzero.training.settings import RunSettings, cosine, evenly, share_done
 
 
 class ProbsState(NamedTuple):

@@ -36,9 +36,8 @@ from beamzero.search.memory import Needs, fewer, smaller, state_bytes
 from beamzero.search.simple import BestChild
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
-from beamzero.training.schedule import cosine, share_done
-from beamzero.training.settings import RunSettings
-from beamzero.training.stopwatch import Stopwatch
+from beamzero.training.report import Stopwatch
+from beamzero.training.settings import RunSettings, cosine, share_done
 
 
 class TdState(NamedTuple):

@@ -102,7 +102,7 @@ def _sizes(rows: Sequence[Row]) -> Table:
 
 BENCHMARKS: dict[str, Callable[[Sequence[str], Sequence[str]], Iterator[Row]]] = {
     "games": bench_games,
-    "beam": lambda peers, games: bench_beam(bool(peers)),
+    "beam": lambda peers, games: bench_beam(),
     "mcts": lambda peers, games: bench_mcts(peers),
     "search": bench_search,
 }

@@ -19,8 +19,8 @@ from beamzero.players.book import look_up, make_table, open_book
 from beamzero.players.player import batch_of_one
 from beamzero.search.children import is_narrow
 from beamzero.storage.bookfile import Book, check_book_path, save_book
-from beamzero.training.opening_book_games import FromSelfPlay, self_play_book
-from beamzero.training.opening_book_search import FromSearch, search_book
+from beamzero.training.opening_book.from_games import FromSelfPlay, self_play_book
+from beamzero.training.opening_book.from_search import FromSearch, search_book
 
 AGENT = "alphabeta:nodes=100000"
 

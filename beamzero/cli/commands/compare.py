@@ -15,11 +15,12 @@ from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, warn_of_
 from beamzero.cli.commands.battle import battle_json
 from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cluster.battles import ClusterPlay
-from beamzero.cluster.jobs import ClusterJobs
-from beamzero.experiments.compare import Compared, Comparison, Point, compare
+from beamzero.cluster.executor import ClusterJobs
+from beamzero.experiments.compare import compare
+from beamzero.experiments.comparison import Compared, Comparison, Point
 from beamzero.games import make_game
-from beamzero.plots.comparison import draw_comparison
-from beamzero.plots.png import write_png
+from beamzero.plots.experiments import draw_comparison
+from beamzero.plots.style import write_png
 from beamzero.storage.files import writing
 from beamzero.training.config import find_recipe
 

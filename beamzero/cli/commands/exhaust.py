@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.arena.every_reply import exhaust
+from beamzero.arena.every_reply import play_every_reply
 from beamzero.cli.common import AgentName, AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
@@ -40,7 +40,8 @@ def exhaust_command(
     player = make_player(agent, rules)
     with progress_bar("looking") as update:
         sides = [
-            exhaust(rules, player, side, most, seed, lambda met: update(f"{met:,} positions", 0, 1)) for side in (0, 1)
+            play_every_reply(rules, player, side, most, seed, lambda met: update(f"{met:,} positions", 0, 1))
+            for side in (0, 1)
         ]
     loses = any(found.losses for found in sides)
     if json:

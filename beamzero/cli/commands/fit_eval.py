@@ -27,11 +27,11 @@ from beamzero.core.progress import OnPhase
 from beamzero.core.spec import quote
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
-from beamzero.plots.calibration import draw_calibration
-from beamzero.plots.png import check_picture_path, write_png
+from beamzero.plots.measures import draw_calibration
+from beamzero.plots.style import check_picture_path, write_png
 from beamzero.storage.files import writing
-from beamzero.storage.weightsfile import Weights, check_weights_path, replace_weights, save_weights
-from beamzero.training.feature_weights import Learned, Plan, Round, learn_weights
+from beamzero.storage.weightsfile import FeatureWeights, check_weights_path, replace_weights, save_weights
+from beamzero.training.feature_weights.learn import Learned, Plan, Round, learn_weights
 
 _Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Where to write the weights; GAME.weights.json by default.")
@@ -123,18 +123,18 @@ class _Result:
     path: Path
     plan: Plan
     learned: Learned
-    weights: Weights
+    weights: FeatureWeights
     bins: list[Bin]
     battle: Battle | None
     seconds: float
 
 
-def _weights(game: Game, plan: Plan, seed: int, learned: Learned) -> Weights:
+def _weights(game: Game, plan: Plan, seed: int, learned: Learned) -> FeatureWeights:
     """Return the learned weights as the file keeps them: six digits are enough, and can be read."""
     log_odds = learned.points * learned.point
     point, tempo, *values = (float(f"{x:.6g}") for x in (learned.point, learned.tempo, *log_odds))
     made = {"command": shlex.join(["beamzero", *sys.argv[1:]]), "version": __version__}
-    return Weights(
+    return FeatureWeights(
         game=game.identity,
         features=dict(zip(game.feature_names, values, strict=True)),
         point=point,
@@ -143,7 +143,7 @@ def _weights(game: Game, plan: Plan, seed: int, learned: Learned) -> Weights:
     )
 
 
-def _with_battle(weights: Weights, played: Battle) -> Weights:
+def _with_battle(weights: FeatureWeights, played: Battle) -> FeatureWeights:
     result = {"against": played.agents[1], "games": played.games, "score": played.score}
     return dataclasses.replace(
         weights, made={**weights.made, "battle": {**result, "interval": list(played.interval), "says": verdict(played)}}

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.arena.ladder import DEPTH, climb, ladder
+from beamzero.arena.ladder import DEFAULT_DEPTH, make_ladder, play_ladder
 from beamzero.cli.common import AgentName, AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.players import make_player
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def ladder_command(
     game: GameName,
     agent: AgentName,
-    depth: Annotated[int, typer.Option(min=1, max=64, help="The deepest minimax of the ladder.")] = DEPTH,
+    depth: Annotated[int, typer.Option(min=1, max=64, help="The deepest minimax of the ladder.")] = DEFAULT_DEPTH,
     by: Annotated[
         str | None,
         typer.Option(help="The feature of the game by which minimax evaluates, or nothing; all features by default."),
@@ -34,9 +34,9 @@ def ladder_command(
 ) -> None:
     """Play a ladder of minimax opponents of depth 1, 2, 3 ..., two games each, until the agent loses both games."""
     rules = make_game(game)
-    player, opponents = make_player(agent, rules), ladder(rules, depth, by)
+    player, opponents = make_player(agent, rules), make_ladder(rules, depth, by)
     with progress_bar("playing") as update:
-        found = climb(rules, player, opponents, seed, functools.partial(update, "playing"))
+        found = play_ladder(rules, player, opponents, seed, functools.partial(update, "playing"))
     if json:
         rows = dict(zip(found.opponents, found.scores))
         return print_json({"game": rules.spec, "agent": agent, "scores": rows, "total": found.total, "of": 2 * depth})

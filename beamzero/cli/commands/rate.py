@@ -36,8 +36,8 @@ from beamzero.games import Game, make_game
 from beamzero.players import make_player
 from beamzero.players.fingerprint import fingerprint
 from beamzero.players.trained import every_checkpoint
-from beamzero.plots.png import check_picture_path, write_png
-from beamzero.plots.ratings import draw_curves, draw_ratings
+from beamzero.plots.measures import draw_curves, draw_ratings
+from beamzero.plots.style import check_picture_path, write_png
 from beamzero.storage.files import writing
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from beamzero.cli.terminal.values import draw_bar, draw_move
 from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, make_game
 from beamzero.players import make_player
-from beamzero.plots.png import check_picture_path, write_png
-from beamzero.plots.review import draw_review
+from beamzero.plots.measures import draw_review
+from beamzero.plots.style import check_picture_path, write_png
 from beamzero.records.files import FORMATS, read_records
-from beamzero.records.record import Followed, GameRecord, follow, result_text
+from beamzero.records.record import Followed, GameRecord, replay_record, write_result
 from beamzero.records.review import Review, Reviewed, review
 from beamzero.storage.files import writing
 
@@ -61,7 +61,7 @@ def replay_command(
     number = number or 1
     if number > len(records):
         raise BadInput(f"{file} holds {len(records)} game{'s' * (len(records) > 1)}, but number is {number}")
-    followed = follow(records[number - 1], f"{file}: game {number}", named=named)
+    followed = replay_record(records[number - 1], f"{file}: game {number}", named=named)
     seen = None if agent is None else _review(followed, agent, seed)
     if plot is not None and seen is not None and agent is not None:
         names = (followed.record.players[0] or "the first side", followed.record.players[1] or "the second side")
@@ -94,7 +94,7 @@ def _list(records: list[GameRecord], json: bool) -> None:
     for title in ("number", "game", "first", "second", "result", "moves"):
         table.add_column(title, justify="right" if title in ("number", "moves") else "left")
     for number, record in enumerate(records, 1):
-        table.add_row(str(number), record.game, *record.players, result_text(record.result), str(len(record.moves)))
+        table.add_row(str(number), record.game, *record.players, write_result(record.result), str(len(record.moves)))
     out.print(table)
     out.print(f"\n{len(records)} games; --number shows one of them", style="dim")
     return None
@@ -157,7 +157,7 @@ def _ending(followed: Followed) -> str:
     known = followed.record.result
     if known is None and followed.over:
         known = float(followed.game.score(followed.states[-1]))
-    result = result_text(known)
+    result = write_result(known)
     return f"{result}  {_reason(followed) or ('the game was not finished' if result == '*' else '')}".rstrip()
 
 

@@ -18,9 +18,9 @@ from beamzero.cli.common import RUNS_FOLDER, AsJson, err, out, print_json, progr
 from beamzero.experiments.reproduce import Reproduced, reproduce
 from beamzero.experiments.studies import STUDIES, make_study
 from beamzero.experiments.study import Study
-from beamzero.experiments.work_items import PieceResult, anchor_elos
-from beamzero.plots.png import write_png
-from beamzero.plots.study import Curves, draw_study
+from beamzero.experiments.study_run import StudyRunResult, anchor_elos
+from beamzero.plots.experiments import Curves, draw_study
+from beamzero.plots.style import write_png
 from beamzero.storage.files import write_atomically, writing
 from beamzero.training.config import find_recipe
 
@@ -85,8 +85,8 @@ def reproduce_command(
     _show(study, finished)
     out.print(f"\nthe figure is {picture}, its numbers are in {folder / 'points.csv'}", soft_wrap=True)
     if not finished.complete:
-        left = len(study.pieces) - len(finished.results)
-        out.print(f"{left} of {len(study.pieces)} trainings are to be done: the same command goes on", soft_wrap=True)
+        left = len(study.runs) - len(finished.results)
+        out.print(f"{left} of {len(study.runs)} trainings are to be done: the same command goes on", soft_wrap=True)
     return None
 
 
@@ -94,36 +94,36 @@ def _panels(study: Study, finished: Reproduced) -> list[Curves]:
     """Return the curves of the panels that have results."""
     found = []
     for panel in study.panels:
-        own = [one for one in finished.results if panel.shows(one.piece)]
+        own = [one for one in finished.results if panel.shows(one.run)]
         lines: dict[str, list[list[tuple[int, float]]]] = {}
         for one in own:
-            name = f"{panel.by} {one.piece.labels[panel.by]}" if panel.by else "one look"
+            name = f"{panel.by} {one.run.labels[panel.by]}" if panel.by else "one look"
             lines.setdefault(name, []).append([(point.iteration, point.strength) for point in one.points])
         if own:
-            game = find_recipe(own[0].piece.recipe).game
+            game = find_recipe(own[0].run.recipe).game
             ratings = finished.anchors[game]
             found.append(Curves(panel.title, lines, anchor_elos(ratings)))
     return found
 
 
-def _groups(study: Study, finished: Reproduced) -> list[tuple[str, list[PieceResult]]]:
+def _groups(study: Study, finished: Reproduced) -> list[tuple[str, list[StudyRunResult]]]:
     """Group the results for the tables: all of one game together, then those that share a label that not all have.
 
     Results that no panel shows are in groups of their own.
     """
     results = finished.results
-    shown = [one for one in results if any(panel.shows(one.piece) for panel in study.panels)]
-    same_game = len({find_recipe(one.piece.recipe).game for one in shown}) == 1
+    shown = [one for one in results if any(panel.shows(one.run) for panel in study.panels)]
+    same_game = len({find_recipe(one.run.recipe).game for one in shown}) == 1
     found = [("all", shown)] if study.alike and same_game else []
-    for key in dict.fromkeys(key for one in results for key in one.piece.labels):
-        values = dict.fromkeys(one.piece.labels[key] for one in results)
+    for key in dict.fromkeys(key for one in results for key in one.run.labels):
+        values = dict.fromkeys(one.run.labels[key] for one in results)
         for value in values if len(values) > 1 else ():
-            own = [one for one in shown if one.piece.labels[key] == value]
-            found.append((f"{key} {value}", own or [one for one in results if one.piece.labels[key] == value]))
+            own = [one for one in shown if one.run.labels[key] == value]
+            found.append((f"{key} {value}", own or [one for one in results if one.run.labels[key] == value]))
     return found
 
 
-def _group_json(study: Study, title: str, own: Sequence[PieceResult]) -> dict[str, Any]:
+def _group_json(study: Study, title: str, own: Sequence[StudyRunResult]) -> dict[str, Any]:
     elo = np.array([one.points[-1].strength for one in own])
     trials = {}
     for trial in study.trials:
@@ -185,7 +185,7 @@ def _whole(number: float | None) -> str:
 
 def _write_csv(path: Path, finished: Reproduced) -> None:
     opponents = list(dict.fromkeys(name for one in finished.results for name in one.points[-1].scores))
-    keys = list(finished.results[0].piece.labels)
+    keys = list(finished.results[0].run.labels)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     against = [f"score against {name}" for name in opponents]
@@ -193,7 +193,7 @@ def _write_csv(path: Path, finished: Reproduced) -> None:
     for one in finished.results:
         for point in one.points:
             scores = [point.scores.get(name) for name in opponents]
-            labels = [one.piece.labels[key] for key in keys]
-            writer.writerow([*labels, one.piece.seed, point.iteration, point.elo, point.low, point.high, *scores])
+            labels = [one.run.labels[key] for key in keys]
+            writer.writerow([*labels, one.run.seed, point.iteration, point.elo, point.low, point.high, *scores])
     with writing(str(path)):
         write_atomically(path, text.getvalue())

@@ -15,8 +15,8 @@ from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, print_t
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.player import check_player
-from beamzero.plots.png import check_picture_path, write_png
-from beamzero.plots.scores import draw_scores
+from beamzero.plots.measures import draw_scores
+from beamzero.plots.style import check_picture_path, write_png
 from beamzero.storage.files import writing
 
 

@@ -13,10 +13,12 @@ from beamzero.games import make_game
 from beamzero.games.kalah import Kalah
 from beamzero.solvers.endgame import check_seeds
 from beamzero.solvers.retrograde import make_table
-from beamzero.storage.tablefile import SUFFIX, check_table_path, save_table
+from beamzero.storage.tablefile import TABLE_SUFFIX, check_table_path, save_table
 
 Seeds = Annotated[int, typer.Option(help="The most seeds in the houses of a position in the table.")]
-Out = Annotated[Path | None, typer.Option("--out", help=f"The file to write; by default such as kalah-16{SUFFIX}.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", help=f"The file to write; by default such as kalah-16{TABLE_SUFFIX}.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -49,4 +51,4 @@ def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJ
 def _default_name(game: Kalah, seeds: int) -> str:
     """Name the file after the rules that change the table; the number of seeds at the start does not."""
     houses = "" if game.houses == 6 else f"-{game.houses}-houses"
-    return f"kalah{houses}{'-empty-capture' if game.empty_capture else ''}-{seeds}{SUFFIX}"
+    return f"kalah{houses}{'-empty-capture' if game.empty_capture else ''}-{seeds}{TABLE_SUFFIX}"

@@ -271,7 +271,7 @@ class Bridge(Game):
         return [list(divmod(action, 13))]
 
     def outcome_reason(self, state: BridgeState) -> str:
-        return bridge_text.write_result(self.bid, int(state.won[0]))
+        return bridge_text.write_contract_result(self.bid, int(state.won[0]))
 
     def write_position(self, state: BridgeState) -> str:
         state = jax.device_get(state)

@@ -75,7 +75,7 @@ def read_card(text: str) -> str:
     return text.strip().upper().replace("10", "T")
 
 
-def write_result(contract: Contract, tricks: int) -> str:
+def write_contract_result(contract: Contract, tricks: int) -> str:
     """Write the result of a contract, such as ``3NT made with an overtrick`` or ``4S down two``."""
     over = tricks - contract.tricks
     if over < 0:

@@ -1,6 +1,6 @@
-"""Opening books of what a deep search plays.
+"""Opening books of the moves of a deep search.
 
-A book has to answer whatever the other side does, but only after its own moves. So it holds, for either side, the
+A book has to answer every move of the other side, but only after its own moves. So it holds, for either side, the
 positions in which this side has followed the book and the other has played anything: with b moves in each position some
 b**(n / 2) of them n plies on, where all of them would be b**n.
 """
@@ -18,13 +18,13 @@ from jax import Array
 
 from beamzero.core.cores import side_by_side
 from beamzero.core.errors import BadInput
-from beamzero.core.progress import OnPhase, no_progress
+from beamzero.core.progress import OnPhase, OnProgress, no_progress
 from beamzero.games import Game, State
 from beamzero.players.book import as_numbers, fold, fold_action
 from beamzero.players.player import Player
 from beamzero.search.children import listed_moves
 from beamzero.storage.bookfile import Book
-from beamzero.training.opening_book import BookEntry, Clock, check_plies, make_book
+from beamzero.training.opening_book.entries import BookEntry, Clock, check_plies, make_book
 
 _Rows = TypeVar("_Rows")
 
@@ -36,12 +36,12 @@ class FromSearch:
     plies: int = 8
     """How many plies of a game it covers."""
     any_plies: int = 2
-    """So many plies may have been played anyhow, by either side: battles begin with random ones."""
+    """So many plies may be any moves of either side: battles begin with random ones."""
     replies: int = 0
-    """How many moves of the other side are followed, the best ones by a short look; 0 for all."""
+    """The number of moves of the other side that are followed, the best ones by a short search; 0 for all."""
 
     def check(self, game: Game) -> None:
-        """BadInput where that cannot be."""
+        """Raise BadInput where such a book cannot be made."""
         check_plies(game, self.plies)
         if not 0 <= self.any_plies <= self.plies:
             raise BadInput(f"any plies is {self.any_plies}, but must be 0 to the plies of the book, {self.plies}")
@@ -57,7 +57,7 @@ def search_book(
     seed: int = 0,
     on_progress: OnPhase = no_progress,
 ) -> Book:
-    """A book of what `player` answers, ply after ply. When `minutes` are over, it holds what is known by then.
+    """Make a book of the answers of `player`, ply after ply; after `minutes` it holds those found by then.
 
     `about` says how many plies are whole: every position that belongs to them is in the book.
     """
@@ -75,8 +75,8 @@ def search_book(
         if not level.keys.size:
             whole = plan.plies  # every game is over by then
             break
-        tell = functools.partial(on_progress, f"ply {ply + 1} of {plan.plies}")
-        if not _answer(game, player, level, entries, jax.random.fold_in(key, ply), clock, tell):
+        progress = functools.partial(on_progress, f"ply {ply + 1} of {plan.plies}")
+        if not _answer(game, player, level, entries, jax.random.fold_in(key, ply), clock, progress):
             break
         whole = ply + 1
     about = {"from": "search", "agent": player.name, "seed": seed, **dataclasses.asdict(plan), "whole_plies": whole}
@@ -94,7 +94,7 @@ class _Level(NamedTuple):
 
 def _first_level(game: Game) -> _Level:
     states = jax.tree.map(lambda x: np.asarray(x)[None], game.init(jax.random.key(0)))
-    seen = _in_batches(functools.partial(_look, game), states)
+    seen = _in_batches(functools.partial(_see, game), states)
     return _Level(states, as_numbers(seen.key), np.array([3], np.int32), seen.player)
 
 
@@ -105,30 +105,30 @@ def _answer(
     entries: dict[int, BookEntry],
     key: Array,
     clock: Clock,
-    tell: Callable[[int, int], None],
+    progress: OnProgress,
 ) -> bool:
-    """Add to `entries` what the player answers where it has followed the book; whether there was time for all."""
+    """Add to `entries` the player's answers where it has followed the book. Returns whether there was time for all."""
     has_followed = level.sides >> level.player & 1 == 1
     rows = [row for row in np.flatnonzero(has_followed).tolist() if int(level.keys[row]) not in entries]
-    tell(0, len(rows))
+    progress(0, len(rows))
 
-    def think(row: int) -> tuple[Array, Array]:
+    def answer(row: int) -> tuple[Array, Array]:
         states = _take(level.states, [row])
         result = player.think(states, jax.random.fold_in(key, row))
         return _fold_moves(game, states, result.action[:, None]), result.value
 
-    for done, (row, (move, value)) in enumerate(zip(rows, _each(player, think, rows)), 1):
+    for done, (row, (move, value)) in enumerate(zip(rows, _each(player, answer, rows)), 1):
         entries[int(level.keys[row])] = BookEntry(int(move[0, 0]), float(value[0]))
-        tell(done, len(rows))
+        progress(done, len(rows))
         if clock.is_over:
             return done == len(rows)
     return True
 
 
-def _each(player: Player, think: Callable[[int], Any], rows: Sequence[int]) -> Iterator[Any]:
-    """The thoughts about each row, in turn: on every core if they are thought in this process."""
+def _each(player: Player, search: Callable[[int], Any], rows: Sequence[int]) -> Iterator[Any]:
+    """Yield the result of `search` for each row, in order; on every core if the player searches in this process."""
     # One position at a time: a search that does several keeps its table for them, but that saved nothing.
-    return side_by_side(think, rows, player.on_host) if player.in_process else map(think, rows)
+    return side_by_side(search, rows, player.on_host) if player.in_process else map(search, rows)
 
 
 # --- from one ply to the next ----------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def _next_level(
     followed: dict[int, int],
     clock: Clock,
 ) -> _Level:
-    """The positions one ply on that belong into the book, or are on the way to some that do.
+    """Find the positions one ply on that belong into the book, or are on the way to some that do.
 
     `followed` says of each position so far which sides have followed the book to it. One that is reached again, as in
     Kalah after more moves or fewer, is taken up only for a side that had not reached it so. When the time is over, some
@@ -152,7 +152,7 @@ def _next_level(
     """
     rows, actions, sides = _moves_to_follow(game, player, plan, level, entries, ply, clock)
     children = _in_batches(functools.partial(_step, game), (_take(level.states, rows), actions))
-    seen = _in_batches(functools.partial(_look, game), children)
+    seen = _in_batches(functools.partial(_see, game), children)
     keys = as_numbers(seen.key)
     place: dict[int, int] = {}
     fresh: dict[int, int] = {}
@@ -169,7 +169,7 @@ def _next_level(
 def _moves_to_follow(
     game: Game, player: Player, plan: FromSearch, level: _Level, entries: dict[int, BookEntry], ply: int, clock: Clock
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """int32 [M] each: rows, actions to follow from there, and the sides that follow the book with them."""
+    """List rows, actions to follow from there, and the sides that follow the book with them: int32 [M] each."""
     moves, listed = _in_batches(functools.partial(_moves, game), level.states)
     if ply < plan.any_plies:
         sides = np.where(listed, 3, 0)
@@ -184,24 +184,24 @@ def _moves_to_follow(
     return rows.astype(np.int32), moves[rows, slots], sides[rows, slots].astype(np.int32)
 
 
-_SHORT_LOOK = 4
+_SHORT_DEPTH = 4
 """Plies of the search that puts the replies of the other side in order."""
 
 
 def _best_replies(
     player: Player, level: _Level, moves: np.ndarray, listed: np.ndarray, most: int, clock: Clock
 ) -> np.ndarray:
-    """bool [N, K]: the `most` best moves where the other side has followed the book, until the time is over."""
-    judge = player.at_a_glance(_SHORT_LOOK)
+    """Find the `most` best moves where the other side has followed the book, until the time is over: bool [N, K]."""
+    judge = player.at_a_glance(_SHORT_DEPTH)
 
-    def think(row: int) -> Array:
+    def values_of(row: int) -> Array:
         return judge.think(_take(level.states, [row]), jax.random.key(0)).values
 
     best = np.zeros(listed.shape, bool)
     rows = np.flatnonzero(level.sides >> (1 - level.player) & 1).tolist()
-    for row, values in zip(rows, _each(judge, think, rows)):
-        worth = np.where(listed[row], np.asarray(values)[0, moves[row]], -np.inf)
-        best[row, np.argsort(-worth, kind="stable")[:most]] = True
+    for row, values in zip(rows, _each(judge, values_of, rows)):
+        values_here = np.where(listed[row], np.asarray(values)[0, moves[row]], -np.inf)
+        best[row, np.argsort(-values_here, kind="stable")[:most]] = True
         if clock.is_over:
             break
     return best & listed
@@ -213,7 +213,7 @@ _BATCH = 256
 
 
 def _in_batches(function: Callable[..., _Rows], *rows: Any) -> _Rows:
-    """``function(*rows)``, compiled for one number of rows, whatever their number is; on the host."""
+    """Call ``function(*rows)``, compiled for one number of rows, with any number of them; on the host."""
     size = jax.tree.leaves(rows)[0].shape[0]
     found = []
     for start in range(0, size, _BATCH):
@@ -227,27 +227,29 @@ def _take(rows: Any, places: Any) -> Any:
     return jax.tree.map(lambda x: np.asarray(x)[places], rows)
 
 
-class _Look(NamedTuple):
+class _Seen(NamedTuple):
+    """B positions as a book sees them."""
+
     key: Array  # uint32 [B, 2]
     over: Array  # bool [B]
     player: Array  # int32 [B]
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _look(game: Game, states: State) -> _Look:
-    return jax.vmap(lambda state: _Look(fold(game, state).key, game.over(state), game.player(state)))(states)
+def _see(game: Game, states: State) -> _Seen:
+    return jax.vmap(lambda state: _Seen(fold(game, state).key, game.over(state), game.player(state)))(states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _moves(game: Game, states: State) -> tuple[Array, Array]:
-    """int32 [B, K], bool [B, K]: the legal moves, and which slots hold one."""
+    """List the legal moves, int32 [B, K], and which slots hold one, bool [B, K]."""
     moves, _, listed = listed_moves(game, states)
     return moves, listed
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _fold_moves(game: Game, states: State, moves: Array) -> Array:
-    """int32 [B, K]: the moves of the images that stand for all."""
+    """Turn moves into those of the images that stand for all, int32 [B, K]."""
     folded = jax.vmap(functools.partial(fold, game))(states)
     return jax.vmap(jax.vmap(fold_action, (None, 0)))(folded, moves)
 

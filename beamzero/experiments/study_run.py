@@ -1,6 +1,6 @@
-"""One piece of a study: a training run of its own, with the opponents of its ratings and the trials at its end.
+"""One run of a study: its training, the opponents of its ratings, and the trials of its agent.
 
-A piece is finished when its run is and when its agent has had its trials; then nothing of it is done again.
+A run is finished when it is trained and its agent has had its trials; then nothing of it is done again.
 """
 
 from __future__ import annotations
@@ -19,31 +19,32 @@ from beamzero.arena.score import score
 from beamzero.arena.truth import load_truth
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import quote
-from beamzero.experiments.study import ITSELF, SOLVED, Piece, Trial
+from beamzero.experiments.study import ITSELF, SOLVED, StudyRun, Trial
 from beamzero.games import Game, make_game
 from beamzero.players import make_player
 from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.files import write_atomically, writing
 from beamzero.storage.metrics import read_metrics
-from beamzero.storage.run import FILE, Run
+from beamzero.storage.run import RUN_FILE, Run
 from beamzero.storage.seal import seal, unseal
 from beamzero.training.config import find_recipe
 from beamzero.training.loop import train
+from beamzero.training.measure import make_opponents
 from beamzero.training.report import Report
-from beamzero.training.request import RunRequest, make_opponents
+from beamzero.training.request import RunRequest
 from beamzero.training.settings import RunSettings
 
 Ratings = dict[str, list[float | None]]
-"""Of each opponent its Elo, and the low and the high end of its interval."""
+"""By opponent: its Elo, and the low and the high end of its interval."""
 
-ANCHOR_GAMES = 1000
+_ANCHOR_GAMES = 1000
 """Games of every two opponents, for their ratings."""
 
-TRIALS = "trials.json"
+_TRIALS_FILE = "trials.json"
 
 
-class PieceRating(NamedTuple):
-    """A rating on the way."""
+class StudyRating(NamedTuple):
+    """The rating of a run after some iteration."""
 
     iteration: int
     elo: float | None
@@ -53,60 +54,61 @@ class PieceRating(NamedTuple):
 
     @property
     def strength(self) -> float:
-        """Its Elo, or the bound that is known of one that won or lost every game."""
+        """Give its Elo, or the bound that is known of one that won or lost every game."""
         return known_elo(self.elo, self.low, self.high)
 
 
-class PieceResult(NamedTuple):
-    """The result of a piece that is finished."""
+class StudyRunResult(NamedTuple):
+    """The result of a run that is finished."""
 
-    piece: Piece
-    points: list[PieceRating]
+    run: StudyRun
+    points: list[StudyRating]
     mean_turns: float
-    """Of all games of the training."""
+    """The mean number of turns, over all games of the training."""
     seconds: float
-    """Of training, ratings included."""
+    """The seconds of training, ratings included."""
     trials: dict[str, list[float]]
     """By a trial's title: score, low and high end of its interval."""
 
 
 class Task(NamedTuple):
-    """A piece and all that one must know to do it, in this process or another."""
+    """A run and all that is needed to do it, in this process or another."""
 
-    piece: Piece
+    run: StudyRun
     folder: Path
-    """Of the study."""
+    """The folder of the study."""
     settings: RunSettings
     changes: Mapping[str, Any]
     trials: Sequence[Trial]
     deadline: float | None
-    """By `now`, which machines share that go by the same time."""
+    """By `now`, which is the same on machines whose clocks agree."""
 
     @property
     def game(self) -> Game:
-        return make_game(find_recipe(self.piece.recipe).game)
+        return make_game(find_recipe(self.run.recipe).game)
 
     @property
     def run_folder(self) -> Path:
-        return self.folder / self.piece.name
+        return self.folder / self.run.name
 
 
 def now() -> float:
+    """Give the time in seconds, by which deadlines are set."""
     return time.time()
 
 
-def do_piece(task: Task, ratings: Ratings, watch: Report) -> PieceResult | None:
-    """Train and try a piece, as far as that is not done; None where the time is up before."""
-    if not _is_trained(task) and not _train(task, ratings, watch):
+def do_run(task: Task, ratings: Ratings, report: Report) -> StudyRunResult | None:
+    """Train a run and hold its trials, as far as that is not done; None where the time is up before."""
+    if not _is_trained(task) and not _train(task, ratings, report):
         return None
-    return _result(task, watch)
+    return _result(task, report)
 
 
-def rate_opponents(task: Task, watch: Report) -> Ratings:
-    """The ratings of the opponents, measured once; with more games than a run would take, since all hangs on them."""
+def rate_opponents(task: Task, report: Report) -> Ratings:
+    """Rate the opponents, once; by more games than a run would take, since all ratings depend on them."""
     game, settings = task.game, task.settings
     path = task.folder / f"anchors-{game.spec.replace(':', '-')}.json"
-    games = min(ANCHOR_GAMES, 2 * settings.anchor_games)
+    games = min(_ANCHOR_GAMES, 2 * settings.anchor_games)
     wanted = {"against": settings.rate_against, "games": games}
     known = _read(path, _are_ratings)
     if known and known["measured"] == wanted:
@@ -115,7 +117,7 @@ def rate_opponents(task: Task, watch: Report) -> Ratings:
     names = [player.name for player in opponents]
     played = round_robin(
         game, opponents, games, None, 0,
-        lambda title, done, of: watch.phase(f"measuring opponents, {title}", done, of),
+        lambda title, done, of: report.phase(f"measuring opponents, {title}", done, of),
     )  # fmt: skip
     found = rate_players(played, names, names[0], 0) if len(names) > 1 else []
     ratings: Ratings = {one.agent: [one.elo, one.low, one.high] for one in found}
@@ -130,77 +132,77 @@ def anchor_elos(ratings: Ratings) -> dict[str, float]:
     return {name: elo for name, elo in known.items() if not math.isnan(elo)}
 
 
-def _train(task: Task, ratings: Ratings, watch: Report) -> bool:
-    """Train a piece to its end, from where it is; False where the time is up before."""
+def _train(task: Task, ratings: Ratings, report: Report) -> bool:
+    """Train a run to its end, from where it is; False where the time is up before."""
     left = None if task.deadline is None else task.deadline - now()
     if left is not None and left <= 0:
         return False
-    recipe = find_recipe(task.piece.recipe)
-    begun = (task.run_folder / FILE).exists()
+    recipe = find_recipe(task.run.recipe)
+    begun = (task.run_folder / RUN_FILE).exists()
     request = RunRequest(
         game=recipe.game,
         folder=task.run_folder,
         recipe=None if begun else recipe,
-        changes={} if begun else {**task.piece.changes, **task.changes},
-        seed=None if begun else task.piece.seed,
+        changes={} if begun else {**task.run.changes, **task.changes},
+        seed=None if begun else task.run.seed,
         minutes=None if left is None else left / 60,
         resume=begun,
         anchors=anchor_elos(ratings),
         pictures=False,
     )
-    outcome = train(request, watch)
+    outcome = train(request, report)
     if outcome.interrupted:
         raise KeyboardInterrupt
     return outcome.iterations >= task.settings.iterations
 
 
 def _is_trained(task: Task) -> bool:
-    """Whether all iterations of a run are done and saved."""
+    """Tell whether all iterations of a run are done and saved."""
     return task.settings.iterations in Checkpoints(Run(task.run_folder, {}).checkpoints_folder, keep=1).steps()
 
 
-def _result(task: Task, watch: Report) -> PieceResult:
-    """Give the measurements of a run that is finished, and its trials, which are held now unless they were."""
+def _result(task: Task, report: Report) -> StudyRunResult:
+    """Read the measurements of a run that is trained, and hold its trials, unless that was done before."""
     run = Run.open(task.run_folder)
     records = read_metrics(run.folder)
     if not records:
         raise BadInput(f"{run.folder} is damaged, it has no metrics: remove it, and this training is done again")
-    path = run.folder / TRIALS
+    path = run.folder / _TRIALS_FILE
     trials = _read(path, lambda found: all(map(_is_interval, found.values()))) or {}
     for trial in task.trials:
         if trial.title not in trials:
-            trials[trial.title] = _hold(trial, task, watch)
+            trials[trial.title] = _hold(trial, task, report)
             _write(path, trials)
     points = list(_points(records, task.settings.rate_every))
     turns = [record.get("mean_turns", math.nan) for record in records]
     seconds = records[-1].get("total_seconds", math.nan)
-    return PieceResult(task.piece, points, sum(turns) / len(turns), seconds, trials)
+    return StudyRunResult(task.run, points, sum(turns) / len(turns), seconds, trials)
 
 
-def _hold(trial: Trial, task: Task, watch: Report) -> list[float]:
+def _hold(trial: Trial, task: Task, report: Report) -> list[float]:
     """Hold a trial. Returns the score of the agent, or its errors, and the interval."""
-    game, seed = task.game, task.piece.seed
-    text = f"{find_recipe(task.piece.recipe).algorithm}:{quote(str(task.run_folder))}"
+    game, seed = task.game, task.run.seed
+    text = f"{find_recipe(task.run.recipe).algorithm}:{quote(str(task.run_folder))}"
     agent = make_player(f"{text},{trial.search}" if trial.search else text, game)
 
-    def tell(done: int, total: int) -> None:
-        watch.phase(trial.title, done, total)
+    def progress(done: int, total: int) -> None:
+        report.phase(trial.title, done, total)
 
     if trial.opponent == SOLVED:
-        errors = score(load_truth(game, trial.games), agent, seed, tell).all
+        errors = score(load_truth(game, trial.games), agent, seed, progress).all
         return [errors.rate, *errors.interval]
     opponent = make_player(text if trial.opponent == ITSELF else trial.opponent, game)
-    played = battle(game, agent, opponent, trial.games, seed=seed, progress=tell)
+    played = battle(game, agent, opponent, trial.games, seed=seed, progress=progress)
     return [played.score, *played.interval]
 
 
-def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[PieceRating]:
-    """The ratings at the same iterations for all pieces: a run that was cut has others too."""
+def _points(records: Sequence[Mapping[str, Any]], every: int) -> Iterator[StudyRating]:
+    """Yield the ratings at the same iterations for all runs: one that was cut has others too."""
     last = records[-1]["iteration"]
     for record in records:
         iteration, rating = record["iteration"], record.get("rating")
         if rating and (iteration in (1, last) or iteration % every == 0):
-            yield PieceRating(iteration, rating["elo"], rating["low"], rating["high"], rating.get("scores", {}))
+            yield StudyRating(iteration, rating["elo"], rating["low"], rating["high"], rating.get("scores", {}))
 
 
 def _read(path: Path, is_right: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
@@ -221,6 +223,7 @@ def _read(path: Path, is_right: Callable[[dict[str, Any]], bool]) -> dict[str, A
 
 
 def _are_ratings(found: dict[str, Any]) -> bool:
+    """Tell whether the content of a file is what `rate_opponents` writes."""
     ratings = found.get("ratings")
     if found.keys() != {"measured", "ratings"} or not isinstance(ratings, dict):
         return False
@@ -228,7 +231,7 @@ def _are_ratings(found: dict[str, Any]) -> bool:
 
 
 def _is_interval(value: Any) -> bool:
-    """Whether a value is an estimate and the two ends of its interval."""
+    """Tell whether a value is an estimate and the two ends of its interval."""
     numbers = isinstance(value, list) and len(value) == 3
     return numbers and all(number is None or isinstance(number, int | float) for number in value)
 

@@ -1,8 +1,8 @@
-"""Opening books of what served an agent best in games against itself.
+"""Opening books of the moves with the best results in games of an agent against itself.
 
 Each game has a ply, one of those that the book covers, at which any legal move is tried. Before it moves are partly
-random, and are not counted; after it both sides play as the agent does. So the mean result of a move is what the move
-is worth to this agent, and each ply of the book has its share of the games.
+random, and are not counted; after it both sides play as the agent does. So the mean result of a move is its value for
+this agent, and each ply of the book has its share of the games.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from beamzero.players.player import Player, check_player
 from beamzero.search.memory import check_memory
 from beamzero.search.simple import random_moves
 from beamzero.storage.bookfile import Book
-from beamzero.training.opening_book import BookEntry, Clock, check_plies, make_book
+from beamzero.training.opening_book.entries import BookEntry, Clock, check_plies, make_book
 
 GAMES_AT_ONCE = 128
 
@@ -34,7 +34,7 @@ TRUST = 8
 
 @dataclasses.dataclass(frozen=True)
 class FromSelfPlay:
-    """How games are played, and what is made of them."""
+    """How games are played, and which of their positions are in the book."""
 
     games: int
     plies: int = 8
@@ -42,12 +42,12 @@ class FromSelfPlay:
     least: int = 20
     """How often a position must have come up to be in the book."""
     explore: float = 0.5
-    """The chance that a move before the one to try is any legal one."""
+    """The probability that a move before the one to try is any legal one."""
     slip: float = 0.05
-    """The chance of any legal move after the one to try, so that one game is not repeated."""
+    """The probability of any legal move after the one to try, so that one game is not repeated."""
 
     def check(self, game: Game) -> None:
-        """BadInput where that cannot be."""
+        """Raise BadInput where such a book cannot be made."""
         check_plies(game, self.plies)
         if self.games < 1:
             raise BadInput(f"self-play is {self.games} games, but must be 1 or more")
@@ -65,7 +65,7 @@ def self_play_book(
     seed: int = 0,
     on_progress: OnPhase = no_progress,
 ) -> Book:
-    """A book of the best moves in games of `player` against itself; no new games begin when `minutes` are over."""
+    """Make a book of the best moves in games of `player` against itself; no new games begin after `minutes`."""
     plan.check(game)
     check_player(player, min(GAMES_AT_ONCE, plan.games))
     clock, key = Clock(minutes), jax.random.key(seed)
@@ -91,7 +91,7 @@ class Tried(NamedTuple):
 
 
 def best_moves(tried: Tried, least: int) -> dict[int, BookEntry]:
-    """The move with the best mean result in each position that came up at least `least` times.
+    """Find the move with the best mean result in each position that came up at least `least` times.
 
     A mean of few games is drawn towards that of all games from the position, so that one lucky game does not decide.
     """
@@ -113,7 +113,7 @@ def best_moves(tried: Tried, least: int) -> dict[int, BookEntry]:
 
 
 def _runs(numbers: np.ndarray) -> list[slice]:
-    """The stretches of equal numbers."""
+    """Find the stretches of equal numbers."""
     starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]]).tolist()
     return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], numbers.size])]
 
@@ -131,25 +131,25 @@ class _Ply(NamedTuple):
 
 
 def _play(game: Game, player: Player, plan: FromSelfPlay, games: int, key: Array) -> Tried:
-    """Play to the end; the moves of the first plies that count."""
+    """Play to the end. Returns the moves of the first plies that count."""
     start_key, try_key, key = jax.random.split(key, 3)
     states = jax.vmap(game.init)(jax.random.split(start_key, games))
     try_at = jax.random.randint(try_key, (games,), 0, plan.plies, jnp.int32)
     plies: list[_Ply] = []
     for ply in range(game.max_plies):
         choose_key, chance_key = jax.random.split(jax.random.fold_in(key, ply))
-        running, by_chance = _prepare(game, plan, states, try_at, jnp.int32(ply), chance_key)
+        running, at_random = _prepare(game, plan, states, try_at, jnp.int32(ply), chance_key)
         if not bool(jnp.any(running)):
             break
-        chosen = player.choose(states, running & ~by_chance, choose_key)
-        states, here = _move(game, states, chosen, by_chance, running & (ply >= try_at), chance_key)
+        chosen = player.choose(states, running & ~at_random, choose_key)
+        states, here = _move(game, states, chosen, at_random, running & (ply >= try_at), chance_key)
         if ply < plan.plies:
             plies.append(here)
     return _gather(jax.device_get(jax.tree.map(lambda *x: jnp.stack(x), *plies)), np.asarray(_scores(game, states)))
 
 
 def _gather(plies: _Ply, score: np.ndarray) -> Tried:
-    """The moves that count; `plies` are [T, G] each, `score` [G] the results for side 0."""
+    """Gather the moves that count; `plies` are [T, G] each, `score` [G] the results for side 0."""
     counts = np.asarray(plies.counts)
     result = np.where(np.asarray(plies.player) == 0, score[None], -score[None])
     return Tried(as_numbers(plies.key)[counts], np.asarray(plies.move)[counts], result[counts])
@@ -159,14 +159,15 @@ def _gather(plies: _Ply, score: np.ndarray) -> Tried:
 def _prepare(
     game: Game, plan: FromSelfPlay, states: State, try_at: Array, ply: Array, key: Array
 ) -> tuple[Array, Array]:
-    """bool [G] each: the games that go on, and those whose next move is any legal one."""
-    chance = jnp.where(ply < try_at, plan.explore, jnp.where(ply == try_at, 1.0, plan.slip))
-    return ~jax.vmap(game.over)(states), jax.random.uniform(key, try_at.shape) < chance
+    """Find the games that go on, and draw those whose next move is any legal one: bool [G] each."""
+    prob = jnp.where(ply < try_at, plan.explore, jnp.where(ply == try_at, 1.0, plan.slip))
+    return ~jax.vmap(game.over)(states), jax.random.uniform(key, try_at.shape) < prob
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _move(game: Game, states: State, chosen: Array, by_chance: Array, counts: Array, key: Array) -> tuple[State, _Ply]:
-    action = jnp.where(by_chance, random_moves(game, states, jax.random.fold_in(key, 0)), chosen)
+def _move(game: Game, states: State, chosen: Array, at_random: Array, counts: Array, key: Array) -> tuple[State, _Ply]:
+    """Make the chosen moves, or any legal ones where they are `at_random`. Returns also the ply as the book sees it."""
+    action = jnp.where(at_random, random_moves(game, states, jax.random.fold_in(key, 0)), chosen)
     folded = jax.vmap(functools.partial(fold, game))(states)
     here = _Ply(folded.key, jax.vmap(fold_action)(folded, action), jax.vmap(game.player)(states), counts)
     return jax.vmap(game.step)(states, action), here

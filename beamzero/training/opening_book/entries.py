@@ -1,4 +1,4 @@
-"""Shared by the ways to make an opening book: the time they have, and the book in the end."""
+"""Entries of an opening book, the book of them, and the time that there is to make it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class BookEntry(NamedTuple):
     move: int
     """The action of the image that stands for all, as `fold_action` gives it."""
     value: float
-    """For the side to move."""
+    """The value for the side to move."""
 
 
 def make_book(game: Game, entries: Mapping[int, BookEntry], about: Mapping[str, Any]) -> Book:
-    """The book that holds `entries`, by the keys of positions."""
+    """Make the book that holds `entries`, by the keys of positions."""
     keys = sorted(entries)
     return Book(
         game=game.identity,
@@ -37,7 +37,7 @@ def make_book(game: Game, entries: Mapping[int, BookEntry], about: Mapping[str, 
 
 
 def check_plies(game: Game, plies: int) -> None:
-    """BadInput where there can be no book of so many plies."""
+    """Raise BadInput where there can be no book of so many plies."""
     if not 1 <= plies <= game.max_plies:
         raise BadInput(f"plies is {plies}, but must be 1 to {game.max_plies}")
     if game.num_actions > MAX_ACTIONS:
@@ -45,7 +45,7 @@ def check_plies(game: Game, plies: int) -> None:
 
 
 class Clock:
-    """Runs from the time it is made; None for no limit."""
+    """A time limit in minutes that runs from when it is made; None for no limit."""
 
     def __init__(self, minutes: float | None) -> None:
         if minutes is not None and not 0 < minutes <= 1_000_000:
