@@ -53,12 +53,12 @@ class Timed(Player):
     def think(self, states: State, key: Array) -> SearchResult:
         return self.player.think(states, key)
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
         if isinstance(self.player, BookPlayer):
-            self.from_book += int(jnp.sum(turn & self.player.look_up(states).found))
-        self.moves += int(jnp.sum(turn))
+            self.from_book += int(jnp.sum(mask & self.player.look_up(states).found))
+        self.moves += int(jnp.sum(mask))
         began = time.perf_counter()
-        chosen = jax.block_until_ready(self.player.choose(states, turn, key))
+        chosen = jax.block_until_ready(self.player.choose(states, mask, key))
         self.seconds += time.perf_counter() - began
         return chosen
 

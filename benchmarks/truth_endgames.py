@@ -34,7 +34,7 @@ from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.simple import random_moves
 from beamzero.solvers.endgame import endgame_table
-from beamzero.solvers.retrograde import make_table
+from beamzero.solvers.retrograde import make_endgame_table
 
 _GAMES = 2048
 _CHUNK = 8
@@ -77,7 +77,7 @@ def main() -> None:
     game, wanted = make_game(arguments.game), _WANTED[arguments.game]
     evaluator = zero_evaluator(game)
     if isinstance(game, Kalah):
-        evaluator = evaluator._replace(exact=endgame_table(game, make_table(game, _TABLE_SEEDS)))
+        evaluator = evaluator._replace(exact=endgame_table(game, make_endgame_table(game, _TABLE_SEEDS)))
     found: dict[int, list[tuple[list[int], np.ndarray]]] = {size: [] for size in wanted.sizes}
     seen: set[bytes] = set()
     for lap in range(10_000):

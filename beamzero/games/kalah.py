@@ -16,7 +16,7 @@ from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words, pack_bytes
 from beamzero.games.places import Place
-from beamzero.games.views import SowingView
+from beamzero.games.views import SIDE_NAMES, SowingView
 
 # The ring of pits as the mover sows into it, here of six houses a side. The other side's store, 13, is passed over.
 #         12  11  10   9   8   7
@@ -234,5 +234,5 @@ class Kalah(Game):
         first, second = (sum(row) + store for row, store in zip(houses, stores))
         if first == second:
             return f"draw: {first} seeds each"
-        side = sowing.SIDE_NAMES[int(second > first)]
+        side = SIDE_NAMES[int(second > first)]
         return f"{side} has {max(first, second)} of {first + second} seeds"

@@ -9,9 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.games.views import SowingView
-
-SIDE_NAMES = ("first", "second")
+from beamzero.games.views import SIDE_NAMES, SowingView
 
 
 def sow(stones: Array, first: Array, places: int) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from beamzero.games import sowing
 from beamzero.games.game import Game, keep_if
 from beamzero.games.hashing import hash_words, pack_bytes
 from beamzero.games.places import Place
-from beamzero.games.views import SowingView
+from beamzero.games.views import SIDE_NAMES, SowingView
 
 # The ring of houses as the mover sows into it:
 #    17 16 15 14 13 12 11 10  9
@@ -214,10 +214,10 @@ class Togyzkumalak(Game):
         left, how = sum(houses[other]), ""
         if max(held) < _MAJORITY and left and not any(houses[mover]):
             held[other] += left
-            stuck, taker = sowing.SIDE_NAMES[mover], sowing.SIDE_NAMES[other]
+            stuck, taker = SIDE_NAMES[mover], SIDE_NAMES[other]
             how = f"atsyrau: {stuck} has no stones to move, {taker} takes the {left} left; "
         if max(held) >= _MAJORITY:
-            return f"{how}{sowing.SIDE_NAMES[held.index(max(held))]} has {max(held)} of {_STONES} stones"
+            return f"{how}{SIDE_NAMES[held.index(max(held))]} has {max(held)} of {_STONES} stones"
         return f"{how}draw: 81 stones each" if sum(held) == _STONES else f"draw: {self.max_plies} moves"
 
 

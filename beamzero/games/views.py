@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+SIDE_NAMES = ("first", "second")
+"""The names of the two sides where a view gives no others."""
+
 
 class AnyView(TypedDict, total=False):
     """Keys that a view of any kind may have."""

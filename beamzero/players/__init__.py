@@ -74,7 +74,7 @@ def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
     options = dict(spec.options)
     book, level = options.pop("book", None), options.pop("level", None)
     if level is not None:
-        options = find_level(level, name, spec.head, options).settled(spec.head, options)
+        options = find_level(level, name, spec.head, options).with_level_options(spec.head, options)
     player = make(name.strip(), Spec(spec.head, spec.arguments, options), game)
     check_player(player, 1, thinking=True)
     if level is not None:

@@ -87,17 +87,17 @@ def analyse(
     """
     player = player.with_every_move()
     steps: list[Step] = []
-    told = [0, 0.0]  # nodes and seconds of the depths before
+    reported = [0, 0.0]  # nodes and seconds of the depths before
 
-    def tell(snapshot: Snapshot) -> None:
+    def report(snapshot: Snapshot) -> None:
         if snapshot.depth:
             line = move_names(game, state, snapshot.outlook.line)
-            nodes, seconds = snapshot.nodes - told[0], snapshot.seconds - told[1]
+            nodes, seconds = snapshot.nodes - reported[0], snapshot.seconds - reported[1]
             steps.append(Step(snapshot.depth, snapshot.value, snapshot.outlook.proven, line, int(nodes), seconds))
-            told[:] = snapshot.nodes, snapshot.seconds
+            reported[:] = snapshot.nodes, snapshot.seconds
             watch(steps[-1])
 
-    snapshot = player.consider(state, key, timer=timer, watch=tell)
+    snapshot = player.consider(state, key, timer=timer, watch=report)
     line = snapshot.outlook.line
     moves = list_moves(game, state, snapshot.result, first=line[0])
     if player.keeps_line:

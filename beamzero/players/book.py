@@ -193,15 +193,15 @@ class BookPlayer(Player):
         super().warm_up(state, key)
         self.player.warm_up(state, key)
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
-        return self._from_book(states, turn, lambda rest: self.player.choose(states, rest, key))
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
+        return self._from_book(states, mask, lambda rest: self.player.choose(states, rest, key))
 
-    def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
-        return self._from_book(states, turn, lambda rest: self.player.choose_after(states, rest, key, moves))
+    def choose_after(self, states: State, mask: Array, key: Array, moves: np.ndarray) -> Array:
+        return self._from_book(states, mask, lambda rest: self.player.choose_after(states, rest, key, moves))
 
-    def _from_book(self, states: State, turn: Array, otherwise: Callable[[Array], Array]) -> Array:
+    def _from_book(self, states: State, mask: Array, otherwise: Callable[[Array], Array]) -> Array:
         answer = self.look_up(states)
-        rest = turn & ~answer.found
+        rest = mask & ~answer.found
         return jnp.where(rest, otherwise(rest), answer.action) if bool(jnp.any(rest)) else answer.action
 
     @property
@@ -252,8 +252,8 @@ def _as_result(game: Game, states: State, answer: Answer) -> SearchResult:
 
 
 @jax.jit
-def _known_or(found: Array, known: SearchResult, thought: SearchResult) -> SearchResult:
+def _known_or(found: Array, known: SearchResult, searched: SearchResult) -> SearchResult:
     def pick(one: Array, other: Array) -> Array:
         return jnp.where(found.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
 
-    return jax.tree.map(pick, known, thought)
+    return jax.tree.map(pick, known, searched)

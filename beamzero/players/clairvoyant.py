@@ -38,15 +38,15 @@ class ClairvoyantPlayer(Player):
     def think(self, states: State, key: Array) -> SearchResult:
         return self.search(self.game, states, key)
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
         """Nothing is solved where there is but one move."""
-        wanted = np.asarray(_has_choice(self.game, states, turn))
+        wanted = np.asarray(_has_choice(self.game, states, mask))
         return self.search(self.game, states, key, wanted).action
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _has_choice(game: Game, states: State, turn: Array) -> Array:
-    return turn & (jnp.sum(jax.vmap(game.legal)(states), axis=1) > 1)
+def _has_choice(game: Game, states: State, mask: Array) -> Array:
+    return mask & (jnp.sum(jax.vmap(game.legal)(states), axis=1) > 1)
 
 
 def make_clairvoyant(name: str, spec: Spec, game: Game) -> Player:

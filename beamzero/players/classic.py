@@ -15,8 +15,7 @@ from beamzero.players.player import Player, SearchPlayer
 from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.alphabeta.transpositions import ENTRY_BYTES
 from beamzero.search.evaluator import Evaluator, zero_evaluator
-from beamzero.search.expectiminimax import MAX_DEPTH as MOST_TURNS
-from beamzero.search.expectiminimax import Expectiminimax
+from beamzero.search.expectiminimax import MOST_TURNS, Expectiminimax
 from beamzero.search.features import feature_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.memory import host_memory_bytes

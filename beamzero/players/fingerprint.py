@@ -25,13 +25,13 @@ _NOT_ITS_OWN = ("name", "on_host", "pool", "troubles")
 def fingerprint(player: Player) -> str:
     """32 hex digits, the same in every process; other weights, settings or games give others."""
     parts = hashlib.sha256()
-    for text in _tell(player):
+    for text in _encode(player):
         parts.update(text)
         parts.update(b"\0")
     return parts.hexdigest()[:32]
 
 
-def _tell(value: Any) -> Iterator[bytes]:
+def _encode(value: Any) -> Iterator[bytes]:
     """All that matters about a value, in a fixed order."""
     if isinstance(value, Game):
         yield value.spec.encode()
@@ -42,11 +42,11 @@ def _tell(value: Any) -> Iterator[bytes]:
             # A player without a limit is the one that it was before there were limits.
             if field.name not in _NOT_ITS_OWN and not (field.name == "limit" and value.limit is None):
                 yield field.name.encode()
-                yield from _tell(getattr(value, field.name))
+                yield from _encode(getattr(value, field.name))
     elif isinstance(value, jax.tree_util.Partial):
-        yield from _tell_function(value.func)
-        yield from _tell(list(value.args))
-        yield from _tell(value.keywords)
+        yield from _encode_function(value.func)
+        yield from _encode(list(value.args))
+        yield from _encode(value.keywords)
     elif isinstance(value, np.ndarray | jax.Array):
         array = np.asarray(value)
         yield f"{array.dtype} {array.shape}".encode()
@@ -54,24 +54,24 @@ def _tell(value: Any) -> Iterator[bytes]:
     elif isinstance(value, dict):
         for key in sorted(value):
             yield str(key).encode()
-            yield from _tell(value[key])
+            yield from _encode(value[key])
     elif isinstance(value, list | tuple):
         yield f"{type(value).__name__} {len(value)}".encode()
         for item in value:
-            yield from _tell(item)
+            yield from _encode(item)
     elif dataclasses.is_dataclass(value):
         yield type(value).__name__.encode()
         for field in dataclasses.fields(value):
             yield field.name.encode()
-            yield from _tell(getattr(value, field.name))
+            yield from _encode(getattr(value, field.name))
     else:
         assert isinstance(value, str | int | float | bool | None), f"{type(value).__name__} has no fingerprint"
         yield repr(value).encode()
 
 
-def _tell_function(function: Any) -> Iterator[bytes]:
+def _encode_function(function: Any) -> Iterator[bytes]:
     """Its name. What a net computes in depends on the device and is left out: its weights tell it from others."""
     if isinstance(function, functools.partial):
-        yield from _tell_function(function.func)
+        yield from _encode_function(function.func)
     else:
         yield getattr(function, "__qualname__", type(function).__qualname__).encode()

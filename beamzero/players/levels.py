@@ -29,7 +29,7 @@ class Level:
     slip: float = 0.0
     searches: bool = False
 
-    def settled(self, algorithm: str, options: Mapping[str, str]) -> dict[str, str]:
+    def with_level_options(self, algorithm: str, options: Mapping[str, str]) -> dict[str, str]:
         """The options of an agent with those that the level adds."""
         return {**options, **(agent_kind(algorithm).full if self.searches else {})}
 
@@ -69,22 +69,22 @@ class Slipping(Search):
     search: Search
     slip: float
 
-    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Unsteady:
-        return Unsteady(states, self.search.start(game, evaluator, states, jax.random.split(key, 3)[0]))
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> SlippingCarry:
+        return SlippingCarry(states, self.search.start(game, evaluator, states, jax.random.split(key, 3)[0]))
 
-    def advance(self, game: Game, evaluator: Evaluator, carry: Unsteady, budget: Array | int) -> Unsteady:
+    def advance(self, game: Game, evaluator: Evaluator, carry: SlippingCarry, budget: Array | int) -> SlippingCarry:
         return carry._replace(carry=self.search.advance(game, evaluator, carry.carry, budget))
 
-    def finish(self, game: Game, evaluator: Evaluator, carry: Unsteady) -> Unsteady:
+    def finish(self, game: Game, evaluator: Evaluator, carry: SlippingCarry) -> SlippingCarry:
         return carry._replace(carry=self.search.finish(game, evaluator, carry.carry))
 
-    def done(self, game: Game, carry: Unsteady) -> Array:
+    def done(self, game: Game, carry: SlippingCarry) -> Array:
         return self.search.done(game, carry.carry)
 
-    def spent(self, game: Game, carry: Unsteady) -> Spent:
+    def spent(self, game: Game, carry: SlippingCarry) -> Spent:
         return self.search.spent(game, carry.carry)
 
-    def result(self, game: Game, carry: Unsteady, key: Array) -> SearchResult:
+    def result(self, game: Game, carry: SlippingCarry, key: Array) -> SearchResult:
         search_key, slip_key, move_key = jax.random.split(key, 3)
         found = self.search.result(game, carry.carry, search_key)
         slips = jax.random.uniform(slip_key, found.action.shape) < self.slip
@@ -107,7 +107,7 @@ class Slipping(Search):
         return self.search.bytes_needed(game, roots)
 
 
-class Unsteady(NamedTuple):
+class SlippingCarry(NamedTuple):
     """A search that slips, under way."""
 
     states: State  # [B, ...]

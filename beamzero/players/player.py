@@ -48,7 +48,7 @@ class Player(abc.ABC):
         """Think about B positions, none of them over, and say what each of their moves is worth."""
 
     @abc.abstractmethod
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
         """int32 [B]: its move where `turn` [B] holds, or FORFEIT; anything elsewhere."""
 
     def consider(
@@ -135,9 +135,9 @@ class Player(abc.ABC):
     follows_moves: ClassVar[bool] = False
     """True if it has to know how a position came about, and is asked by `choose_after`."""
 
-    def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
+    def choose_after(self, states: State, mask: Array, key: Array, moves: np.ndarray) -> Array:
         """Choose as `choose` does, in games whose moves so far are known: int32 [B, T], -1 where there is none."""
-        return self.choose(states, turn, key)
+        return self.choose(states, mask, key)
 
 
 def batch_of_one(state: State) -> State:
@@ -158,11 +158,11 @@ def check_player(player: Player, rows: int, thinking: bool = False) -> None:
     check_memory(needs, player.name, player.on_host)
 
 
-def choose_one_by_one(player: Player, states: State, turn: Array, key: Array) -> Array:
+def choose_one_by_one(player: Player, states: State, mask: Array, key: Array) -> Array:
     """Choose as `Player.choose` does, by thinking about one position after the other."""
     states = jax.device_get(states)
-    moves = np.zeros(turn.shape[0], np.int32)
-    for row in np.flatnonzero(np.asarray(turn)).tolist():
+    moves = np.zeros(mask.shape[0], np.int32)
+    for row in np.flatnonzero(np.asarray(mask)).tolist():
         state = jax.tree.map(lambda x, row=row: x[row][None], states)
         moves[row] = int(player.think(state, jax.random.fold_in(key, row)).action[0])
     return jax.device_put(moves)
@@ -212,11 +212,11 @@ class SearchPlayer(Player):
         search = self.search.anytime()
         return think(search, self.game, evaluator, state, key, limit.within(self.search.bounds), timer, watch)
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
         if self.limit:
-            return choose_one_by_one(self, states, turn, key)
+            return choose_one_by_one(self, states, mask, key)
         parts = min(searches_at_once(self.on_host), _CHUNKS)
-        given = self._there((self.evaluator, states, turn, key))
+        given = self._there((self.evaluator, states, mask, key))
 
         def choose_some(part: int) -> Array:
             return choose_moves(self.game, self.search, parts, *given, jnp.int32(part))
@@ -292,14 +292,14 @@ def choose_moves(
     parts: int,
     evaluator: Evaluator,
     states: State,
-    turn: Array,
+    mask: Array,
     key: Array,
     part: Array,
 ) -> Array:
     """int32 [B]: the moves of one of `parts` programs that share the rows, and zeros elsewhere.
 
     The rows are shared by chunks, each with a random key of its own, so that moves do not depend on `parts`. A GPU
-    takes them at once: in a battle half of the rows have the turn, so it does half of them or, where rules take long to
+    takes them at once: in a battle half of the rows have the mask, so it does half of them or, where rules take long to
     compile, always all.
     """
 
@@ -307,9 +307,9 @@ def choose_moves(
         return search(game, evaluator, states, jax.random.fold_in(key, number)).action
 
     if parts == 1 and jax.default_backend() == "gpu":
-        return apply_packed(answer, states, turn, eighths=(4, 8) if is_narrow(game) else (8,))[0]
-    places, count = pack(turn)
-    chunk = _chunk_of(turn.shape[0])
+        return apply_packed(answer, states, mask, eighths=(4, 8) if is_narrow(game) else (8,))[0]
+    places, count = pack(mask)
+    chunk = _chunk_of(mask.shape[0])
     return apply_in_chunks(answer, states, places, count, chunk, start=part, every=parts)[0]
 
 

@@ -12,7 +12,7 @@ lie up to M + 1 plies below the root: the paper's M = 2 sees three plies. That i
 
 Dice. A state in which chance decides is a node like any other: V judges it before the roll. Its children are the
 outcomes that can come; Q says nothing of them, so each has the Q of the move that led to the roll. In the end it is
-worth their mean by the odds. A roll is no ply. Roots are states in which someone chooses.
+worth their mean by the probs. A roll is no ply. Roots are states in which someone chooses.
 
 Layout. Children of expansion e stand in slots e*K to e*K + K - 1, so one slice update writes them and nothing is
 scattered. Only expanded nodes keep their state, a K-th of all: a chosen child's state is its parent's, one step on.
@@ -57,7 +57,7 @@ from beamzero.search.protocol import Option, Outlook, Search, Spent, outlook_of
 MOST_EXPANSIONS = 100_000
 
 
-class Tree(NamedTuple):
+class BeamTree(NamedTuple):
     """The trees of B roots: E expansions, in the order in which they were made, with K slots for children each."""
 
     states: State  # [B, E, ...] the expanded node; entry 0 is the root
@@ -82,7 +82,7 @@ class Dice(NamedTuple):
     """The part of a tree that only games with chance events have."""
 
     scores: Array  # float32 [B, E*K] Q of the move that leads to the child, or of the move before the roll
-    odds: Array  # float32 [B, E*K] how likely an outcome is; 0 for moves
+    probs: Array  # float32 [B, E*K] how likely an outcome is; 0 for moves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,12 +111,12 @@ class BeamSearch(Search):
 
     def start(
         self, game: Game, evaluator: Evaluator, states: State, key: Array | None = None, wanted: Array | None = None
-    ) -> Tree:
+    ) -> BeamTree:
         """Make trees of their roots alone. A root where `wanted` [B] is false, or that is over, costs nothing more."""
         over = jax.vmap(game.over)(states)
         batch, slots = over.shape[0], self.expand * slots_of(game)
         nothing = jnp.zeros((batch, slots), jnp.float32)
-        return Tree(
+        return BeamTree(
             states=jax.tree.map(
                 lambda x: jnp.zeros((batch, self.expand, *x.shape[1:]), x.dtype).at[:, 0].set(x), states
             ),
@@ -137,7 +137,7 @@ class BeamSearch(Search):
             dice=Dice(nothing, nothing) if game.num_chance else None,
         )
 
-    def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
+    def advance(self, game: Game, evaluator: Evaluator, tree: BeamTree, budget: Array | int) -> BeamTree:
         """Do `budget` more expansions of every root; fewer where E is reached or no root has a node left to expand."""
         stop = tree.done + jnp.minimum(budget, self.expand - tree.done)
         return lax.while_loop(
@@ -146,17 +146,17 @@ class BeamSearch(Search):
             tree,
         )
 
-    def _expand(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
+    def _expand(self, game: Game, evaluator: Evaluator, tree: BeamTree) -> BeamTree:
         """Make the children of each root's next node."""
         node, depth = _next_node(game, tree)
         width = slots_of(game)
-        moves, count, listed, odds = _choices(game, node, tree.open)
+        moves, count, listed, probs = _choices(game, node, tree.open)
         children = value_children(game, evaluator, node, moves, listed, functools.partial(step_or_resolve, game))
         ask_value = listed & ~children.over
         opens = depth < (self.depth - 1 if self.strict else self.depth)
         sign, knows_scores = side_sign(game, node), depth == 0
-        if odds is not None:
-            rolls = jnp.any(odds > 0, axis=1)
+        if probs is not None:
+            rolls = jnp.any(probs > 0, axis=1)
             sign = jnp.where(rolls, 0.0, sign)
             # Of the root's moves Q is asked too: a roll has to know what its outcomes are to be ranked by.
             opens, knows_scores = opens | rolls, rolls
@@ -194,22 +194,22 @@ class BeamSearch(Search):
             evaluations=tree.evaluations + asked,
             ran=tree.ran + children.ran + ran,
             done=tree.done + 1,
-            dice=None if odds is None else jax.tree.map(write_children, tree.dice, Dice(scores, odds)),
+            dice=None if probs is None else jax.tree.map(write_children, tree.dice, Dice(scores, probs)),
         )
 
-    def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
+    def result(self, game: Game, tree: BeamTree, key: Array) -> SearchResult:
         """Say what the trees know about their roots' moves so far."""
         nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
         return choose_move(game, self.root_moves(game, tree), nodes, key)
 
-    def done(self, game: Game, tree: Tree) -> Array:
+    def done(self, game: Game, tree: BeamTree) -> Array:
         return ~tree.open | (tree.done >= self.expand)
 
-    def spent(self, game: Game, tree: Tree) -> Spent:
+    def spent(self, game: Game, tree: BeamTree) -> Spent:
         nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
         return Spent(tree.done, nodes, tree.evaluations, jnp.zeros_like(nodes))
 
-    def outlook(self, game: Game, tree: Tree, result: SearchResult, row: int = 0) -> Outlook:
+    def outlook(self, game: Game, tree: BeamTree, result: SearchResult, row: int = 0) -> Outlook:
         return outlook_of(best_line(game, tree, row) or [int(result.action[row])], result, row)
 
     @property
@@ -223,7 +223,7 @@ class BeamSearch(Search):
     def with_option(self, name: str, value: int) -> BeamSearch:
         return dataclasses.replace(self, expand=value)
 
-    def root_moves(self, game: Game, tree: Tree) -> RootMoves:
+    def root_moves(self, game: Game, tree: BeamTree) -> RootMoves:
         """Say the value of each move of the roots, without choosing one."""
         value, proven = back_up(game, tree)
         width = game.max_moves
@@ -232,7 +232,7 @@ class BeamSearch(Search):
         return RootMoves(tree.action[:, :width], listed, values, listed & proven[:, :width])
 
 
-def _next_node(game: Game, tree: Tree) -> tuple[State, Array]:
+def _next_node(game: Game, tree: BeamTree) -> tuple[State, Array]:
     """The state [B] of each root's next node, and its depth [B]: its parent's state, one step on; or the root."""
     rows = jnp.arange(tree.next_slot.shape[0], dtype=jnp.int32)
     slot = jnp.maximum(tree.next_slot, 0)
@@ -254,7 +254,7 @@ def _choices(game: Game, node: State, wanted: Array) -> tuple[Array, Array, Arra
     if not game.num_chance:
         return moves, count, listed, None
     rolls = jax.vmap(functools.partial(chance_is_next, game))(node)
-    outcomes, possible, odds = listed_outcomes(game, node)
+    outcomes, possible, probs = listed_outcomes(game, node)
     count = jnp.where(rolls & wanted, possible, count)
 
     def widen(x: Array) -> Array:
@@ -262,10 +262,10 @@ def _choices(game: Game, node: State, wanted: Array) -> tuple[Array, Array, Arra
 
     choices = jnp.where(rolls[:, None], widen(outcomes), widen(moves))
     listed = jnp.arange(slots_of(game), dtype=jnp.int32)[None] < count[:, None]
-    return choices, count, listed, jnp.where(rolls[:, None], widen(odds), 0.0)
+    return choices, count, listed, jnp.where(rolls[:, None], widen(probs), 0.0)
 
 
-def select(tree: Tree) -> Tree:
+def select(tree: BeamTree) -> BeamTree:
     """Choose the open node of highest priority, the first of equal ones, and close it.
 
     In two steps, the expansion and then its child, so that E and K numbers are looked at instead of their product.
@@ -287,7 +287,7 @@ def select(tree: Tree) -> Tree:
     )
 
 
-def back_up(game: Game, tree: Tree) -> tuple[Array, Array]:
+def back_up(game: Game, tree: BeamTree) -> tuple[Array, Array]:
     """float32 and bool [B, E*K]: each child's value for side 0 after the search, and whether the rules alone decide it.
 
     A node is made after its parent, so one pass over the expansions, last first, meets children before their parents.
@@ -304,8 +304,8 @@ def back_up(game: Game, tree: Tree) -> tuple[Array, Array]:
         below = lax.dynamic_slice_in_dim(value, e * width, width, axis=1)
         best, certain = best_child(below, lax.dynamic_slice_in_dim(proven, e * width, width, axis=1), count, sign)
         if tree.dice is not None:
-            odds = lax.dynamic_slice_in_dim(tree.dice.odds, e * width, width, axis=1)
-            best = jnp.where(sign == 0, jnp.sum(odds * below, axis=1), best)
+            probs = lax.dynamic_slice_in_dim(tree.dice.probs, e * width, width, axis=1)
+            best = jnp.where(sign == 0, jnp.sum(probs * below, axis=1), best)
         place = jnp.where(count > 0, slot, value.shape[1])  # past the end where nothing was expanded: dropped
         return value.at[rows, place].set(best, mode="drop"), proven.at[rows, place].set(certain, mode="drop")
 
@@ -316,7 +316,7 @@ _back_up = jax.jit(back_up, static_argnums=0)
 """For callers on the host: a loop that is not compiled would be traced and compiled at each call."""
 
 
-def best_line(game: Game, tree: Tree, root: int = 0) -> list[int]:
+def best_line(game: Game, tree: BeamTree, root: int = 0) -> list[int]:
     """The moves that the tree of one root expects, on the host: the best child of the best child, up to a roll."""
     tree, value = jax.device_get((tree, _back_up(game, tree)[0]))
     # A row that has nothing left to expand while others go on still gets entries, of no children.

@@ -23,7 +23,7 @@ from beamzero.search.evaluator import Evaluator, side_sign
 _NARROW = 16
 """Slots of a node up to which most hold a move."""
 
-Step = Callable[[State, Array], State]
+StepFunction = Callable[[State, Array], State]
 """The state after a move, of one state."""
 
 
@@ -53,21 +53,23 @@ def listed_moves(game: Game, states: State, wanted: Array | None = None) -> tupl
 
 
 def listed_outcomes(game: Game, states: State) -> tuple[Array, Array, Array]:
-    """int32 [B, C], int32 [B], float32 [B, C]: the possible outcomes packed to the front, how many, and their odds."""
-    odds = jax.vmap(game.chance)(states)
-    outcomes = jnp.argsort(odds <= 0, axis=1, stable=True).astype(jnp.int32)
-    return outcomes, jnp.sum(odds > 0, axis=1, dtype=jnp.int32), jnp.take_along_axis(odds, outcomes, axis=1)
+    """int32 [B, C], int32 [B], float32 [B, C]: the possible outcomes packed to the front, how many, and their probs."""
+    probs = jax.vmap(game.chance)(states)
+    outcomes = jnp.argsort(probs <= 0, axis=1, stable=True).astype(jnp.int32)
+    return outcomes, jnp.sum(probs > 0, axis=1, dtype=jnp.int32), jnp.take_along_axis(probs, outcomes, axis=1)
 
 
 def value_children(
-    game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: Step | None = None
+    game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: StepFunction | None = None
 ) -> Children:
     """The children by `moves` [B, K] of each node [B] where `listed` [B, K] holds; `step` is the game's by default."""
     way = _all_at_once if listed.shape[1] <= _NARROW else _packed
     return way(game, evaluator, node, moves, listed, step or game.step)
 
 
-def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: Step) -> Children:
+def _all_at_once(
+    game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: StepFunction
+) -> Children:
     batch, width = listed.shape
     children = jax.vmap(jax.vmap(step, (None, 0)))(node, moves)  # [B, K, ...]
     flat = jax.tree.map(lambda x: x.reshape(batch * width, *x.shape[2:]), children)
@@ -78,7 +80,7 @@ def _all_at_once(game: Game, evaluator: Evaluator, node: State, moves: Array, li
     return Children(value.reshape(batch, width), over.reshape(batch, width) & listed, ran)
 
 
-def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: Step) -> Children:
+def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: StepFunction) -> Children:
     rows = jnp.arange(listed.size, dtype=jnp.int32) // listed.shape[1], moves.reshape(-1)
 
     def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ from beamzero.search.protocol import Carry, Outlook, Search, Spent
 _SLICE_SECONDS = 0.05
 """How long a slice takes, about."""
 
-_TELL_SECONDS = 1.0
+_REPORT_SECONDS = 1.0
 """How often those who watch are told of a search that has no depths."""
 
 _MOST_UNITS = 2**24
@@ -134,7 +134,7 @@ def think(
         driven.compile(states)
         timer = Timer()
     carry = driven.start(states)
-    told_depth, told_at = 0, timer.elapsed
+    reported_depth, reported_at = 0, timer.elapsed
     budget = 1
     while True:
         before = time.perf_counter()
@@ -142,12 +142,14 @@ def think(
         took = time.perf_counter() - before
         left = timer.left(limit.seconds)
         over = done or left <= 0 or _is_reached(limit, spent)
-        is_news = spent.depth[0] > told_depth or (not spent.depth[0] and timer.elapsed - told_at > _TELL_SECONDS)
+        is_news = spent.depth[0] > reported_depth or (
+            not spent.depth[0] and timer.elapsed - reported_at > _REPORT_SECONDS
+        )
         if is_news or over:
             last = driven.snapshot(carry, spent, timer)
-            if is_news or not told_depth:
+            if is_news or not reported_depth:
                 watch(last)
-            told_depth, told_at = int(spent.depth[0]), timer.elapsed
+            reported_depth, reported_at = int(spent.depth[0]), timer.elapsed
         if over:
             return last
         budget = _next_budget(budget, spent, took / max(1, driven.units), left, limit, search.nodes_of_unit(game))

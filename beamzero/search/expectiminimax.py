@@ -36,12 +36,12 @@ from beamzero.search.protocol import Option, Search, Spent
 LOW, HIGH = np.float32(-1), np.float32(1)
 """The bounds of values."""
 
-MAX_DEPTH = 8
+MOST_TURNS = 8
 _LONGEST_TURN = 6
 """Moves of one turn, at most, that are followed; what is longer is evaluated where it stands."""
 
 _OUTSIDE, _MARGIN = np.float32(2), np.float32(1e-6)
-UNLIMITED = 2**31 - 1
+NO_NODE_LIMIT = 2**31 - 1
 _ENDLESS = np.int32(2**30)
 """Nodes that no search of one depth expands."""
 
@@ -52,10 +52,10 @@ class Frame(NamedTuple):
     kids: State  # [W, ...] its children
     values: Array  # float32 [W] what is known of them, for side 0
     todo: Array  # bool [W] those that are still to be searched
-    odds: Array  # float32 [W] of the outcomes, where chance decides
+    probs: Array  # float32 [W] of the outcomes, where chance decides
     sign: Array  # float32 [] 1 where side 0 chooses, -1 where side 1 does, 0 where chance does
     best: Array  # float32 [] the best value so far; where chance decides, the sum over what is known
-    rest: Array  # float32 [] the odds of what is not known yet
+    rest: Array  # float32 [] the probs of what is not known yet
     low: Array  # float32 [] what is not above this does not matter
     high: Array  # float32 [] nor what is not below this
     turns: Array  # int32 [] still to be searched
@@ -93,12 +93,12 @@ class Expectiminimax(Search):
 
     depth: int = 2
     """Turns: with 1 it looks at the end of its own, with 2 at that of each answer to each roll."""
-    nodes: int = UNLIMITED
+    nodes: int = NO_NODE_LIMIT
     """Positions after which a search is given up, and what one turn less says counts; the first is always searched."""
     prune: bool = True
     """Leave out what cannot matter."""
     rolls: int = 0
-    """So many outcomes of each chance event, drawn by their odds without repeating one; 0 for all of them.
+    """So many outcomes of each chance event, drawn by their probs without repeating one; 0 for all of them.
 
     The same ones for all events of a search at the same depth: moves are then compared by the same luck.
     """
@@ -110,9 +110,9 @@ class Expectiminimax(Search):
     one_by_one = True
 
     def __post_init__(self) -> None:
-        if not 1 <= self.depth <= MAX_DEPTH:
-            raise BadInput(f"depth is {self.depth}, but must be 1 to {MAX_DEPTH} turns")
-        if not 1 <= self.nodes <= UNLIMITED:
+        if not 1 <= self.depth <= MOST_TURNS:
+            raise BadInput(f"depth is {self.depth}, but must be 1 to {MOST_TURNS} turns")
+        if not 1 <= self.nodes <= NO_NODE_LIMIT:
             raise BadInput(f"nodes is {self.nodes}, but must be 1 or more")
         if self.rolls < 0:
             raise BadInput(f"rolls is {self.rolls}, but must be 0 for all, or more")
@@ -131,7 +131,7 @@ class Expectiminimax(Search):
     @property
     def _first_depth(self) -> int:
         """With a limit of nodes one turn is searched, then two and so on."""
-        return 1 if self.nodes < UNLIMITED else self.depth
+        return 1 if self.nodes < NO_NODE_LIMIT else self.depth
 
     def advance(self, game: Game, evaluator: Evaluator, carry: Turns, budget: Array | int) -> Turns:
         """Expand some nodes more, until one more depth of the current position has come to its end, or was given up.
@@ -160,14 +160,14 @@ class Expectiminimax(Search):
             return self._begin(game, evaluator, _take(carry.roots, following), carry.seeds[following], depth, nodes)
 
         made = jnp.where(goes_on, path.nodes, carry.nodes[place])
-        worth = jnp.where(deeper, path.frames.values[0], carry.values[place])
+        root_values = jnp.where(deeper, path.frames.values[0], carry.values[place])
         return Turns(
             roots=carry.roots,
             seeds=carry.seeds,
             row=row,
             path=lax.cond(deeper | leaves, begin, lambda: path),
             depth=depth,
-            values=carry.values.at[carry.row].set(worth, mode="drop"),
+            values=carry.values.at[carry.row].set(root_values, mode="drop"),
             found=carry.found.at[carry.row].set(jnp.where(deeper, carry.depth, carry.found[place]), mode="drop"),
             nodes=carry.nodes.at[carry.row].set(made, mode="drop"),
             units=carry.units + path.expanded - carry.path.expanded,
@@ -193,14 +193,14 @@ class Expectiminimax(Search):
 
     def anytime(self) -> Expectiminimax:
         """Make one that goes deeper turn by turn, and so has an early answer."""
-        return dataclasses.replace(self, nodes=min(self.nodes, UNLIMITED - 1))
+        return dataclasses.replace(self, nodes=min(self.nodes, NO_NODE_LIMIT - 1))
 
     def with_every_move(self) -> Expectiminimax:
         return dataclasses.replace(self, every_move=True)
 
     @property
     def options(self) -> Mapping[str, Option]:
-        return {"Depth": Option(self.depth, 1, MAX_DEPTH)}
+        return {"Depth": Option(self.depth, 1, MOST_TURNS)}
 
     def with_option(self, name: str, value: int) -> Expectiminimax:
         return dataclasses.replace(self, depth=value)
@@ -232,7 +232,7 @@ class Expectiminimax(Search):
         written, made = lax.cond(
             goes_on & ~known,
             lambda: self._child(game, evaluator, seed, now, frame, slot, child, key, turns),
-            lambda: (self._told(now, known, slot, value), jnp.int32(0)),
+            lambda: (self._with_child_value(now, known, slot, value), jnp.int32(0)),
         )
         table = self._remember(now.table, frame, value, ~goes_on)
         here = now.frames._replace(
@@ -252,24 +252,24 @@ class Expectiminimax(Search):
         room = now.frames.turns.shape[0] - 2 - now.row
         return self._expand(game, evaluator, seed, child, key, turns, low, high, room)
 
-    def _told(self, now: Path, known: Array, slot: Array, value: Array) -> Frame:
+    def _with_child_value(self, now: Path, known: Array, slot: Array, value: Array) -> Frame:
         """The current node, told what its child in `slot` is worth; or, with nothing `known`, the one above it.
 
         The root itself where there is none above.
         """
         node = jax.tree.map(lambda x: x[jnp.where(known, now.row, jnp.maximum(now.row - 1, 0))], now.frames)
         node = node._replace(todo=node.todo & ~(known & (jnp.arange(node.todo.shape[0]) == slot)))
-        told = _give(node, jnp.where(known, slot, node.slot), value)
-        return jax.tree.map(lambda new, old: jnp.where(known | (now.row > 0), new, old), told, node)
+        updated = _add_child_value(node, jnp.where(known, slot, node.slot), value)
+        return jax.tree.map(lambda new, old: jnp.where(known | (now.row > 0), new, old), updated, node)
 
     def _window(self, frame: Frame, slot: Array, is_root: Array) -> tuple[Array, Array]:
         """Between which values a child has to be known exactly."""
         if not self.prune:
             return jnp.float32(-_OUTSIDE), jnp.float32(_OUTSIDE)
-        odds, chosen = frame.odds[slot], frame.sign != 0
-        others = frame.rest - odds
+        probs, chosen = frame.probs[slot], frame.sign != 0
+        others = frame.rest - probs
         # Of chance: the others can bring the mean up to, or down to, this much.
-        by_chance = (frame.low - frame.best - others * HIGH) / odds, (frame.high - frame.best - others * LOW) / odds
+        by_chance = (frame.low - frame.best - others * HIGH) / probs, (frame.high - frame.best - others * LOW) / probs
         low = jnp.where(frame.sign > 0, jnp.maximum(frame.low, frame.best), frame.low)
         high = jnp.where(frame.sign < 0, jnp.minimum(frame.high, frame.best), frame.high)
         low, high = jnp.where(chosen, low, by_chance[0]), jnp.where(chosen, high, by_chance[1])
@@ -305,7 +305,7 @@ class Expectiminimax(Search):
     ) -> tuple[Frame, Array]:  # fmt: skip
         """A node with all its children, and how many there are. Without `room` below it, all children are evaluated."""
         at_chance = game.player(state) == CHANCE
-        kids, listed, odds = lax.cond(
+        kids, listed, probs = lax.cond(
             at_chance,
             lambda: self._outcomes(game, state, turns, seed),
             lambda: _moves(game, state),
@@ -321,25 +321,25 @@ class Expectiminimax(Search):
         done = listed & known
         by_choice = jnp.where(done, sign * values, -_OUTSIDE).max() * sign
         frame = Frame(
-            kids=kids, values=values, todo=listed & ~known, odds=odds, sign=sign,
-            best=jnp.where(at_chance, jnp.sum(jnp.where(done, odds * values, 0.0)), by_choice),
-            rest=jnp.sum(jnp.where(listed & ~known, odds, 0.0)),
+            kids=kids, values=values, todo=listed & ~known, probs=probs, sign=sign,
+            best=jnp.where(at_chance, jnp.sum(jnp.where(done, probs * values, 0.0)), by_choice),
+            rest=jnp.sum(jnp.where(listed & ~known, probs, 0.0)),
             low=jnp.float32(low), high=jnp.float32(high), turns=turns, slot=jnp.int32(0), key=key,
         )  # fmt: skip
         return frame, jnp.sum(listed, dtype=jnp.int32)
 
     def _outcomes(self, game: Game, state: State, turns: Array, seed: Array) -> tuple[State, Array, Array]:
-        """The states after each outcome of a chance event, which of them are looked at, and their odds."""
-        odds = game.chance(state)
+        """The states after each outcome of a chance event, which of them are looked at, and their probs."""
+        probs = game.chance(state)
         if 0 < self.rolls < game.num_chance:
-            # The highest of log odds plus Gumbel noise are a sample without repetition.
-            noise = jax.random.gumbel(jax.random.fold_in(jax.random.key(seed), turns), odds.shape)
-            marks = jnp.log(odds) + noise
+            # The highest of log probs plus Gumbel noise are a sample without repetition.
+            noise = jax.random.gumbel(jax.random.fold_in(jax.random.key(seed), turns), probs.shape)
+            marks = jnp.log(probs) + noise
             chosen = marks >= jnp.sort(marks)[-self.rolls]
-            odds = jnp.where(chosen, odds, 0.0)
-            odds = odds / jnp.sum(odds)
+            probs = jnp.where(chosen, probs, 0.0)
+            probs = probs / jnp.sum(probs)
         kids = jax.vmap(lambda outcome: game.resolve(state, outcome))(jnp.arange(game.num_chance, dtype=jnp.int32))
-        return _widen(game, (kids, odds > 0, odds))
+        return _widen(game, (kids, probs > 0, probs))
 
 
 def _take(rows: Any, row: Array | int) -> Any:
@@ -364,18 +364,18 @@ def _moves(game: Game, state: State) -> tuple[State, Array, Array]:
 def _widen(game: Game, tree: Any) -> Any:
     """Rows of children padded to the width of a node, with copies of the first."""
     width = max(game.max_moves, game.num_chance)
-    kids, listed, odds = tree
+    kids, listed, probs = tree
 
     def pad(x: Array) -> Array:
         return jnp.concatenate([x, jnp.broadcast_to(x[:1], (width - x.shape[0], *x.shape[1:]))])
 
     empty = (0, width - listed.shape[0])
-    return jax.tree.map(pad, kids), jnp.pad(listed, empty), jnp.pad(odds, empty)
+    return jax.tree.map(pad, kids), jnp.pad(listed, empty), jnp.pad(probs, empty)
 
 
 def _likeliest(frame: Frame) -> Array:
     """The child to search next: the one that the evaluation likes best, or the likeliest outcome."""
-    promise = jnp.where(frame.sign == 0, frame.odds, frame.sign * frame.values)
+    promise = jnp.where(frame.sign == 0, frame.probs, frame.sign * frame.values)
     return jnp.argmax(jnp.where(frame.todo, promise, -_OUTSIDE))
 
 
@@ -393,13 +393,13 @@ def _result(frame: Frame) -> Array:
     return jnp.where(frame.sign == 0, by_chance, frame.best)
 
 
-def _give(parent: Frame, slot: Array, value: Array) -> Frame:
+def _add_child_value(parent: Frame, slot: Array, value: Array) -> Frame:
     """A node that has been told what one of its children is worth."""
-    odds = parent.odds[slot]
+    probs = parent.probs[slot]
     chosen = jnp.where(parent.sign > 0, jnp.maximum(parent.best, value), jnp.minimum(parent.best, value))
     at_chance = parent.sign == 0
     return parent._replace(
         values=parent.values.at[slot].set(value),
-        best=jnp.where(at_chance, parent.best + odds * value, chosen),
-        rest=jnp.where(at_chance, parent.rest - odds, parent.rest),
+        best=jnp.where(at_chance, parent.best + probs * value, chosen),
+        rest=jnp.where(at_chance, parent.rest - probs, parent.rest),
     )

@@ -22,7 +22,7 @@ LATER = 4096
 """Plies after which a win comes where nobody knows when."""
 
 ENDLESS = np.int32(2**30)
-"""More than anything is worth."""
+"""More than anything is score."""
 
 
 def from_value(value: Array) -> Array:
@@ -37,21 +37,21 @@ def from_score(score: Array, plies: Array) -> Array:
     return from_value(score) + later
 
 
-def to_value(worth: Array) -> Array:
+def to_value(score: Array) -> Array:
     """float32 in [-1, 1]."""
-    return jnp.clip(worth.astype(jnp.float32) / np.float32(ONE), -1.0, 1.0)
+    return jnp.clip(score.astype(jnp.float32) / np.float32(ONE), -1.0, 1.0)
 
 
-def is_decided(worth: Array) -> Array:
+def is_decided(score: Array) -> Array:
     """bool: whether it is a win or a loss by the rules."""
-    return jnp.abs(worth) > ONE
+    return jnp.abs(score) > ONE
 
 
-def plies_to_end(worth: Any) -> Any:
+def plies_to_end(score: Any) -> Any:
     """int32: how many plies from the root a decided game lasts with best play; about `LATER` or more: it is unknown."""
-    return ONE + _FAR - abs(worth)
+    return ONE + _FAR - abs(score)
 
 
-def seen_later(worth: Array, plies: Array) -> Array:
-    """`worth` as a position `plies` further from the root sees it; with negative plies, the other way round."""
-    return worth + jnp.where(is_decided(worth), jnp.sign(worth) * plies, 0)
+def seen_later(score: Array, plies: Array) -> Array:
+    """`score` as a position `plies` further from the root sees it; with negative plies, the other way round."""
+    return score + jnp.where(is_decided(score), jnp.sign(score) * plies, 0)

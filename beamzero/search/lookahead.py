@@ -27,24 +27,24 @@ class Lookahead(OneStep):
         if not 1 <= self.depth <= 4:
             raise BadInput(f"lookahead depth is {self.depth}, but must be 1 to 4")
 
-    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Looked:
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> LookaheadCarry:
         moves, _, listed = listed_moves(game, states)
         found = _solve_children(game, states, moves, listed, self.depth - 1)
         values = jnp.where(listed, side_sign(game, states)[:, None] * found.value, -jnp.inf)
         nodes = 1 + jnp.sum(found.nodes, axis=1, dtype=jnp.int32)
-        return Looked(RootMoves(moves, listed, values, found.proven), nodes)
+        return LookaheadCarry(RootMoves(moves, listed, values, found.proven), nodes)
 
-    def done(self, game: Game, carry: Looked) -> Array:
+    def done(self, game: Game, carry: LookaheadCarry) -> Array:
         return jnp.ones(carry.nodes.shape, jnp.bool_)
 
-    def result(self, game: Game, carry: Looked, key: Array) -> SearchResult:
+    def result(self, game: Game, carry: LookaheadCarry, key: Array) -> SearchResult:
         return choose_move(game, carry.roots, carry.nodes, key)
 
-    def spent(self, game: Game, carry: Looked) -> Spent:
+    def spent(self, game: Game, carry: LookaheadCarry) -> Spent:
         return Spent(jnp.int32(1), carry.nodes, jnp.zeros_like(carry.nodes), jnp.zeros_like(carry.nodes))
 
 
-class Looked(NamedTuple):
+class LookaheadCarry(NamedTuple):
     """The moves of B positions, after a look ahead."""
 
     roots: RootMoves

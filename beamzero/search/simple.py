@@ -26,7 +26,7 @@ from beamzero.search.evaluator import (
 from beamzero.search.protocol import OneStep, Spent
 
 
-class _Look(NamedTuple):
+class _MoveCarry(NamedTuple):
     """The moves of B positions, after one look."""
 
     roots: RootMoves
@@ -34,45 +34,45 @@ class _Look(NamedTuple):
     evaluations: Array  # int32 [B]
 
 
-class _OneLook(OneStep):
+class _ByMoves(OneStep):
     """A search whose look at the moves is all it does."""
 
     @abc.abstractmethod
-    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Look: ...
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _MoveCarry: ...
 
-    def done(self, game: Game, carry: _Look) -> Array:
+    def done(self, game: Game, carry: _MoveCarry) -> Array:
         return jnp.ones(carry.nodes.shape, jnp.bool_)
 
-    def result(self, game: Game, carry: _Look, key: Array) -> SearchResult:
+    def result(self, game: Game, carry: _MoveCarry, key: Array) -> SearchResult:
         return choose_move(game, carry.roots, carry.nodes, key)
 
-    def spent(self, game: Game, carry: _Look) -> Spent:
+    def spent(self, game: Game, carry: _MoveCarry) -> Spent:
         return _spent(carry.nodes, carry.evaluations)
 
 
 @dataclasses.dataclass(frozen=True)
-class OneLook(_OneLook):
+class OneLook(_ByMoves):
     """The highest of the evaluator's scores, asked once: the PROBS agent without a search."""
 
     plays_policy = True
 
-    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Look:
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _MoveCarry:
         moves, _, listed = listed_moves(game, states)
         values = jnp.where(listed, scores_of_moves(evaluator, states, moves), -jnp.inf)
         one = jnp.ones(listed.shape[0], jnp.int32)
-        return _Look(RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_)), one, one)
+        return _MoveCarry(RootMoves(moves, listed, values, proven=jnp.zeros(listed.shape, jnp.bool_)), one, one)
 
 
 @dataclasses.dataclass(frozen=True)
-class BestChild(_OneLook):
+class BestChild(_ByMoves):
     """The move to the position that the evaluator values highest: the TD agent without a search."""
 
-    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Look:
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _MoveCarry:
         moves, count, listed = listed_moves(game, states)
         children = value_children(game, evaluator, states, moves, listed)
         own = jnp.where(listed, side_sign(game, states)[:, None] * children.value, -jnp.inf)
         asked = jnp.sum(listed & ~children.over, axis=1, dtype=jnp.int32)
-        return _Look(RootMoves(moves, listed, own, children.over & listed), count, asked)
+        return _MoveCarry(RootMoves(moves, listed, own, children.over & listed), count, asked)
 
 
 class _Policy(NamedTuple):

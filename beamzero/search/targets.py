@@ -11,7 +11,7 @@ from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator
 
 
-class Lesson(NamedTuple):
+class TrainingTargets(NamedTuple):
     """What a search found in B positions, in the K slots of `Game.moves`. Anything where the game is over."""
 
     policy: Array  # float32 [B, K] what the net should say; 0 in empty slots
@@ -23,17 +23,19 @@ class Lesson(NamedTuple):
 
 
 Pick = Callable[[Array, Array], Array]
-"""`Lesson.draw` and `Lesson.best` to int32 [B]: the slots to play, none of which has a share of 0."""
+"""`TrainingTargets.draw` and `TrainingTargets.best` to int32 [B]: the slots to play, none of which has a share of 0."""
 
 
-class Teacher(Protocol):
+class TargetSearch(Protocol):
     """A search to learn from. They are frozen dataclasses: equal settings compile once.
 
     It makes the picked moves itself, since a tree that holds the positions after them needs no rules for that: those of
     chess take longer to compile than all the rest.
     """
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson: ...
+    def search_targets(
+        self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick
+    ) -> TrainingTargets: ...
 
     def bytes_needed(self, game: Game, roots: int) -> int:
         """Count the bytes that a search of so many positions at once takes, about."""

@@ -137,27 +137,27 @@ class DealTree:
     def _back_up(
         self, strategy: np.ndarray, side: int, answer: Callable[[np.ndarray], np.ndarray]
     ) -> tuple[np.ndarray, float]:
-        """The values [I, A] of the actions of `side`, as `action_values` weighs them, and of the game.
+        """Give the values, float [I, A], of the actions of `side`, weighed as in `action_values`, and that of the game.
 
-        `answer` makes the choices [I, A] of `side` out of the values of the actions that were looked at last: from the
-        deepest information sets on, where all that can follow is known already.
+        `answer` makes the choices [I, A] of `side` from the values [I, A] that are known so far. It is called depth by
+        depth, the deepest information sets first, so that all that can follow is known already.
         """
-        worth = self.deal * self.reach(strategy, 1 - side) * self.score * (1 - 2 * side)
+        weighted = self.deal * self.reach(strategy, 1 - side) * self.score * (1 - 2 * side)
         values = np.zeros(self.legal.size)
         for nodes, above in zip(self.depths[:0:-1], self.depths[-2::-1], strict=True):
-            own, place, here = self._chosen_by[nodes] == side, self._place[nodes], worth[nodes]
+            own, place, here = self._chosen_by[nodes] == side, self._place[nodes], weighted[nodes]
             if own.any():
                 values += np.bincount(place, np.where(own, here, 0.0), self.legal.size)
                 choice = answer(values.reshape(self.legal.shape)).reshape(-1)[place]
                 here = np.where(own, choice * here, here)
-            worth[above] += np.bincount(self.parent[nodes] - above.start, here, above.stop - above.start)
-        return values.reshape(self.legal.shape), float(worth[self.depths[0]].sum())
+            weighted[above] += np.bincount(self.parent[nodes] - above.start, here, above.stop - above.start)
+        return values.reshape(self.legal.shape), float(weighted[self.depths[0]].sum())
 
 
 # --- growing it ------------------------------------------------------------------------------------------------------
 
 
-class _Looked(NamedTuple):
+class _Expanded(NamedTuple):
     """What the rules say of some states, on the host."""
 
     over: np.ndarray  # bool [B]
@@ -181,24 +181,24 @@ def grow_tree(game: Game, most: int = MOST_NODES) -> DealTree:
     grown, sets, depths = [], [], []
     nodes = 0
     while len(parent):
-        looked = _look_at_all(game, states)
+        expanded = _expand_all(game, states)
         depths.append(slice(nodes, nodes + len(parent)))
         if depths[-1].stop > most:
             raise BadInput(f"the tree of {game.name} has more than {most:,} nodes")
         known = np.full(len(parent), -1)
         earlier = len(numbers)
-        for row in np.flatnonzero(~looked.over):
-            mark = looked.observation[row].tobytes()
+        for row in np.flatnonzero(~expanded.over):
+            mark = expanded.observation[row].tobytes()
             if mark not in numbers:
                 numbers[mark] = len(numbers)
-                sets.append((looked.mover[row], looked.legal[row], _at(states, row), looked.observation[row]))
+                sets.append((expanded.mover[row], expanded.legal[row], _at(states, row), expanded.observation[row]))
             known[row] = numbers[mark]
             mover, legal = sets[known[row]][:2]
-            if known[row] < earlier or mover != looked.mover[row] or (legal != looked.legal[row]).any():
+            if known[row] < earlier or mover != expanded.mover[row] or (legal != expanded.legal[row]).any():
                 raise BadInput(f"{game.name}: observe does not tell apart positions that a player can tell apart")
-        grown.append((parent, action, deal, looked.score, known))
-        rows, action = np.nonzero(looked.legal & ~looked.over[:, None])
-        parent, deal, states = nodes + rows, deal[rows], _at(looked.children, (rows, action))
+        grown.append((parent, action, deal, expanded.score, known))
+        rows, action = np.nonzero(expanded.legal & ~expanded.over[:, None])
+        parent, deal, states = nodes + rows, deal[rows], _at(expanded.children, (rows, action))
         nodes = depths[-1].stop
     parent, action, deal, score, known = (np.concatenate(column) for column in zip(*grown, strict=True))
     mover, legal, examples, observations = zip(*sets, strict=True)
@@ -221,22 +221,22 @@ def _at(states: State, index: object) -> State:
     return jax.tree.map(lambda leaf: leaf[index], states)
 
 
-def _look_at_all(game: Game, states: State) -> _Looked:
+def _expand_all(game: Game, states: State) -> _Expanded:
     number = jax.tree.leaves(states)[0].shape[0]
     parts = []
     for start in range(0, number, _ROWS):
         rows = np.minimum(np.arange(start, start + _ROWS), number - 1)
-        parts.append(jax.device_get(_look(game, _at(states, rows))))
+        parts.append(jax.device_get(_expand(game, _at(states, rows))))
     return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:number], *parts)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _look(game: Game, states: State) -> _Looked:
+def _expand(game: Game, states: State) -> _Expanded:
     actions = jnp.arange(game.num_actions, dtype=jnp.int32)
 
-    def one(state: State) -> _Looked:
+    def one(state: State) -> _Expanded:
         children = jax.vmap(game.step, (None, 0))(state, actions)
         answers = (ask(state) for ask in (game.over, game.score, game.player, game.legal, game.observe))
-        return _Looked(*answers, children)  # type: ignore[arg-type, call-arg]
+        return _Expanded(*answers, children)  # type: ignore[arg-type, call-arg]
 
     return jax.vmap(one)(states)

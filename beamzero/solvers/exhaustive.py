@@ -76,7 +76,7 @@ def _expand(game: Game, states: State) -> tuple[State, _Ply]:
     size = 1 << (count - 1).bit_length()  # few different shapes, so that little is compiled
     padded = jax.tree.map(lambda x: np.resize(x, (size, *x.shape[1:])), states)
     over, score, player, moves, weight, children = jax.tree.map(
-        lambda x: x[:count], jax.device_get(_look(game, padded))
+        lambda x: x[:count], jax.device_get(_children(game, padded))
     )
     follows = (weight > 0) & ~over[:, None]
     after, place = different(jax.tree.map(lambda x: x[follows], children))
@@ -86,7 +86,7 @@ def _expand(game: Game, states: State) -> tuple[State, _Ply]:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _look(game: Game, states: State) -> tuple[Array, Array, Array, Array, Array, State]:
+def _children(game: Game, states: State) -> tuple[Array, Array, Array, Array, Array, State]:
     """over, score and player [N]; moves and weight [N, W]; the states after them [N, W]."""
 
     def one(state: State) -> tuple[Array, Array, Array, Array, Array, State]:

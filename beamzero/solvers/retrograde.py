@@ -18,7 +18,7 @@ from beamzero.solvers.endgame import EndgameTable, check_seeds, count_positions,
 _CHUNK = 1 << 12
 
 
-def make_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | None = None) -> EndgameTable:
+def make_endgame_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | None = None) -> EndgameTable:
     """The table of all positions with up to `seeds` seeds in the houses.
 
     A move that puts seeds into the store leads to fewer of them in the houses. Any other move brings what it sows

@@ -20,7 +20,7 @@ from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.features import feature_evaluator
 from beamzero.search.mcts.mcts import MCTS
-from beamzero.search.targets import Lesson
+from beamzero.search.targets import TrainingTargets
 from beamzero.training.executor import Shard
 from tests.training.toy import same_bits
 
@@ -113,10 +113,10 @@ def test_games_are_legal_and_recorded_as_they_went(game):
 
 def test_what_is_recorded_is_what_the_search_finds_there():
     games, evaluations = searched(TIC_TAC_TOE)
-    teach = jax.jit(functools.partial(SEARCH.teach, TIC_TAC_TOE, pick=lambda draw, best: best))
+    find_targets = jax.jit(functools.partial(SEARCH.search_targets, TIC_TAC_TOE, pick=lambda draw, best: best))
     asked = 0
     for turn in range(int(games.turn)):
-        found = jax.device_get(teach(evaluator(TIC_TAC_TOE), one(games.states, turn), KEY))
+        found = jax.device_get(find_targets(evaluator(TIC_TAC_TOE), one(games.states, turn), KEY))
         played = games.played[turn]
         np.testing.assert_array_equal(found.policy.astype(np.float16)[played], games.policy[turn][played])
         np.testing.assert_allclose(found.value[played], games.value[turn][played], atol=1e-6)
@@ -150,7 +150,7 @@ def test_the_same_key_gives_the_same_games_and_new_weights_compile_nothing():
 class Same:
     """Rising shares for the moves; to play, the first."""
 
-    def teach(self, game, evaluator, states, key, pick) -> Lesson:
+    def search_targets(self, game, evaluator, states, key, pick) -> TrainingTargets:
         listed = listed_moves(game, states)[2]
         share = jnp.where(listed, jnp.arange(1, game.max_moves + 1, dtype=jnp.float32)[None], 0.0)
         share /= jnp.sum(share, axis=1, keepdims=True)
@@ -158,7 +158,7 @@ class Same:
         running = (~jax.vmap(game.over)(states)).astype(jnp.int32)
         moves = jnp.take_along_axis(jax.vmap(game.moves)(states)[0], pick(share, best)[:, None], axis=1)[:, 0]
         after = jax.vmap(game.step)(states, moves)
-        return Lesson(share, share, best, after, jnp.zeros(listed.shape[0], jnp.float32), running)
+        return TrainingTargets(share, share, best, after, jnp.zeros(listed.shape[0], jnp.float32), running)
 
 
 def play_same(first=0, progress=no_progress, **changes):

@@ -236,8 +236,8 @@ class Told(Player):
     def think(self, states, key):
         raise NotImplementedError
 
-    def choose(self, states, turn, key):
-        rows = [b"".join(np.asarray(leaf[row]).tobytes() for leaf in states) for row in range(turn.shape[0])]
+    def choose(self, states, mask, key):
+        rows = [b"".join(np.asarray(leaf[row]).tobytes() for leaf in states) for row in range(mask.shape[0])]
         return jnp.array([self.moves[row] for row in rows], jnp.int32)
 
 

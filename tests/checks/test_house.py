@@ -18,16 +18,7 @@ pytestmark = pytest.mark.check
 ROOT = Path(__file__).resolve().parents[2]
 Sources = Mapping[str, ast.Module]  # by path, such as beamzero/games/kalah.py
 
-DUPLICATES: set[str] = {
-    "Frame",
-    "MAX_DEPTH",
-    "Memory",
-    "SIDE_NAMES",
-    "Step",
-    "Tree",
-    "UNLIMITED",
-    "make_table",
-}
+DUPLICATES: set[str] = set()
 LADDERS: dict[str, int] = {
     "beamzero/nets/__init__.py": 2,
     "beamzero/training/algorithm.py": 1,

@@ -52,7 +52,7 @@ class FirstMove(Player):
             jnp.argmax(values, axis=1), values, policy, best, jnp.ones(1, jnp.int32), jnp.zeros_like(legal)
         )
 
-    def choose(self, states, turn, key):
+    def choose(self, states, mask, key):
         raise NotImplementedError
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.games.kalah import Kalah
-from beamzero.solvers.retrograde import make_table
+from beamzero.solvers.retrograde import make_endgame_table
 from beamzero.storage.tablefile import load_table
 
 
@@ -24,7 +24,7 @@ def test_a_table_is_written_and_told_about(folder, capsys):
     assert printed.startswith("210 positions of up to 4 seeds, solved in ") and printed.endswith(
         "mine.table (0.0 MB)\n"
     )
-    table, expected = load_table("mine.table"), make_table(Kalah(houses=3), 4)
+    table, expected = load_table("mine.table"), make_endgame_table(Kalah(houses=3), 4)
     assert table[:3] == expected[:3] and (table.values == expected.values).all()
     assert [path.name for path in folder.iterdir()] == ["mine.table"]
 
@@ -45,7 +45,9 @@ def test_json_is_one_object(folder, capsys):
     ],
 )
 def test_a_file_is_named_after_what_sets_the_table_apart(folder, game, name, monkeypatch):
-    monkeypatch.setattr("beamzero.cli.commands.table.make_table", lambda *_: make_table(Kalah(houses=3), 4))
+    monkeypatch.setattr(
+        "beamzero.cli.commands.table.make_endgame_table", lambda *_: make_endgame_table(Kalah(houses=3), 4)
+    )
     assert main(["table", game, "--seeds", "1"]) == 0
     assert [path.name for path in folder.iterdir()] == [name]
 

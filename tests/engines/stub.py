@@ -59,7 +59,7 @@ class Patient(Player):
     def think(self, states: State, key: Array) -> SearchResult:
         raise NotImplementedError
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
         raise NotImplementedError
 
     @property

@@ -367,9 +367,9 @@ class Watched(Player):
         self.thoughts += 1
         return self.inner.think(states, key)
 
-    def choose(self, states, turn, key):
-        self.asked.append(np.asarray(turn).tolist())
-        return self.inner.choose(states, turn, key)
+    def choose(self, states, mask, key):
+        self.asked.append(np.asarray(mask).tolist())
+        return self.inner.choose(states, mask, key)
 
 
 def watched(book: Book) -> BookPlayer:

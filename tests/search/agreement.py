@@ -57,7 +57,7 @@ def assert_found(search: AlphaBeta, found: Found, minimax: Minimax, root) -> Non
     """What was found in one position is what minimax finds."""
     rules, depth = minimax.rules, int(found.depth)
     truth, moves = minimax.outlook(root, depth), minimax.moves(root, depth)
-    assert found.worth == truth.worth
+    assert found.score == truth.worth
     assert moves[int(found.line[0])].worth == truth.worth, "the move is one of the best"
     for (move, true), worth, complete in zip(moves.items(), found.moves.tolist(), found.moves_complete.tolist()):
         later = minimax.moves(root, depth + 2)[move].worth
@@ -106,16 +106,16 @@ def assert_certain(minimax: Minimax, root, found: Found, truth: Outlook) -> None
     assert found.complete or not truth.complete
     deeper = [minimax.outlook(root, depth + more).worth for more in (1, 2, 4)]
     if found.complete:
-        assert deeper == [found.worth] * 3
-    if abs(found.worth) > MILLION:
+        assert deeper == [found.score] * 3
+    if abs(found.score) > MILLION:
         # A quiescence search may have missed a shorter way.
-        shorter = [abs(worth) - abs(found.worth) for worth in deeper if worth * int(found.worth) > 0]
+        shorter = [abs(worth) - abs(found.score) for worth in deeper if worth * int(found.score) > 0]
         assert len(shorter) == 3 and min(shorter) >= 0 and max(shorter) <= (found_beyond(found) if minimax.quiet else 0)
 
 
 def found_beyond(found: Found) -> int:
     """By how many plies the end that was found lies beyond the depth."""
-    return max(0, WON - abs(int(found.worth)) - int(found.depth))
+    return max(0, WON - abs(int(found.score)) - int(found.depth))
 
 
 def assert_games_are_searched_as_by_minimax(game: Game, depth: int, number: int, *ways: AlphaBeta) -> None:
@@ -138,7 +138,7 @@ def assert_played(
     """As in graphs; the game's own evaluation may be rounded in another way."""
     depth, near = int(found.depth), 0 if exact else 4
     truth, moves = minimax.outlook(root, depth), minimax.moves(root, depth)
-    assert abs(found.worth - truth.worth) <= near
+    assert abs(found.score - truth.worth) <= near
     assert abs(chosen.value - np.clip(truth.worth / MILLION, -1, 1)) <= 1e-5
     assert abs(moves[int(chosen.action)].worth - truth.worth) <= 2 * near
     assert (np.flatnonzero(np.isfinite(chosen.values)) == sorted(moves)).all()
@@ -146,8 +146,8 @@ def assert_played(
         if search.every_move or not search.prune or move == found.line[0]:
             assert abs(worth - moves[move].worth) <= near
         else:
-            assert moves[move].worth - near <= worth <= found.worth
-    certain = depth == search.depth or found.complete or abs(int(found.worth)) > MILLION
+            assert moves[move].worth - near <= worth <= found.score
+    certain = depth == search.depth or found.complete or abs(int(found.score)) > MILLION
     assert certain, "it stops only at the depth, or where nothing more is to be found"
     if not search.prune:
         assert_positions(search, found, minimax, root)

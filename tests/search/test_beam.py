@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from beamzero.core.errors import BadInput
 from beamzero.core.packing import chunk_rows
 from beamzero.games import make_game
-from beamzero.search.beam import BeamSearch, Tree, back_up, best_line
+from beamzero.search.beam import BeamSearch, BeamTree, back_up, best_line
 from beamzero.search.children import children_at_once, is_narrow
 from beamzero.search.evaluator import SearchResult, zero_evaluator
 from tests.games.play import at, sample_states
@@ -29,13 +29,13 @@ WIDTHS = {shape: ForestGame(None, shape) for shape in (NARROW, WIDE)}  # for wha
 
 
 class Searched(NamedTuple):
-    tree: Tree
+    tree: BeamTree
     value: jax.Array  # after the back-up
     proven: jax.Array
     result: SearchResult
 
 
-def _searched(search: BeamSearch, game, evaluator, tree: Tree, budget, key) -> Searched:
+def _searched(search: BeamSearch, game, evaluator, tree: BeamTree, budget, key) -> Searched:
     tree = search.advance(game, evaluator, tree, budget)
     return Searched(tree, *back_up(game, tree), search.result(game, tree, key))
 

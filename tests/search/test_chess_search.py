@@ -14,7 +14,7 @@ import pytest
 from beamzero.games import State, make_game
 from beamzero.games.chess import notation
 from beamzero.search.alphabeta.alphabeta import AlphaBeta, Found
-from beamzero.search.alphabeta.negamax import Memory
+from beamzero.search.alphabeta.negamax import SearchMemory
 from beamzero.search.drive import Snapshot, think
 from beamzero.search.evaluator import Evaluator, SearchResult
 from beamzero.search.features import feature_evaluator
@@ -46,7 +46,9 @@ TABLE = AlphaBeta(8, quiet=2, entries=64)
 
 
 @functools.partial(jax.jit, compiler_options=QUICK)
-def search_on(evaluator: Evaluator, state: State, memory: Memory, depth: int) -> tuple[Found, SearchResult, Memory]:
+def search_on(
+    evaluator: Evaluator, state: State, memory: SearchMemory, depth: int
+) -> tuple[Found, SearchResult, SearchMemory]:
     """What is found so deep with what was remembered before, what is played, and what is remembered then."""
     start = TABLE.start(SMALL, evaluator, jax.tree.map(lambda x: x[None], state), jax.random.key(0))
     stack = TABLE.searcher(SMALL, evaluator).begin(start.stack._replace(memory=memory), state, start.depth)
@@ -73,7 +75,7 @@ def assert_searched_as_by_minimax(states: list[State], seed: int, depth: int, ti
 
 
 @jax.jit
-def _new_memory(evaluator: Evaluator) -> Memory:
+def _new_memory(evaluator: Evaluator) -> SearchMemory:
     return TABLE.searcher(SMALL, evaluator).new_memory(TABLE.entries)
 
 

@@ -65,7 +65,7 @@ def test_visits_are_those_of_mctx():
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def taught(game, search, evaluator, states):
-    return search.teach(game, evaluator, states, KEY, play_the_best)
+    return search.search_targets(game, evaluator, states, KEY, play_the_best)
 
 
 def test_gumbel_search_teaches_a_win_at_hand():
@@ -99,4 +99,4 @@ def test_gumbel_search_refuses_dice():
         name, num_chance = "dice", 6
 
     with pytest.raises(BadInput, match="search=gumbel knows no dice, which dice has"):
-        Gumbel().teach(Dice(), None, None, KEY, play_the_best)
+        Gumbel().search_targets(Dice(), None, None, KEY, play_the_best)

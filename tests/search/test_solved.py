@@ -94,9 +94,9 @@ def test_tic_tac_toe_is_solved_whole():
     positions = all_positions()
     assert len(positions) == 4520, "known: 5,478 positions, of which 958 are over"
     found = find(AlphaBeta(9), make_game("tic_tac_toe"), as_states(positions))
-    assert found.worth.tolist() == [tic_tac_toe(*position) for position in positions]
-    assert (found.complete | (np.abs(found.worth) > MILLION)).all(), "every value is proven"
-    assert not any(positions[0]) and (found.worth[0], bool(found.complete[0]), found.depth[0]) == (0, True, 9)
+    assert found.score.tolist() == [tic_tac_toe(*position) for position in positions]
+    assert (found.complete | (np.abs(found.score) > MILLION)).all(), "every value is proven"
+    assert not any(positions[0]) and (found.score[0], bool(found.complete[0]), found.depth[0]) == (0, True, 9)
     assert len(found.line[0][found.line[0] >= 0]) == 9, "the whole game is a draw"
 
 
@@ -105,7 +105,7 @@ def test_every_move_of_tic_tac_toe_is_solved():
     positions = one_of_each_kind()
     search = AlphaBeta(9, order=False, entries=16, every_move=True)
     found = find(search, make_game("tic_tac_toe"), as_states(positions))
-    assert found.worth.tolist() == [tic_tac_toe(*position) for position in positions]
+    assert found.score.tolist() == [tic_tac_toe(*position) for position in positions]
     for position, worths in zip(positions, found.moves.tolist()):
         known = after_each_move(*position)
         assert worths[: len(known)] == list(known.values())
@@ -179,9 +179,9 @@ def test_small_boards_of_kalah_are_solved(spec):
     solved.solve(KalahByHand(game.houses, game.seeds, game.empty_capture))
     positions = random.Random(0).sample(sorted(solved.worth), min(300, len(solved.worth)))
     found = find(AlphaBeta(48, entries=2**10), game, kalah_states(positions, game.houses))
-    assert found.worth.tolist() == [solved.worth[position] for position in positions]
-    assert len({int(np.sign(worth)) for worth in found.worth}) == 3, "some are won, some drawn, some lost"
-    assert (found.complete | (np.abs(found.worth) > MILLION)).all()
+    assert found.score.tolist() == [solved.worth[position] for position in positions]
+    assert len({int(np.sign(worth)) for worth in found.score}) == 3, "some are won, some drawn, some lost"
+    assert (found.complete | (np.abs(found.score) > MILLION)).all()
 
 
 # --- against any opponent --------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_what_is_promised_is_reached_or_beaten_against_any_opponent(name, side):
 
     roots = roots_of(game, 9)
     promised = [
-        int(found.worth) * (1 if player == side else -1)
+        int(found.score) * (1 if player == side else -1)
         for (found, _), (player, *_) in zip(same_size(choose, roots), same_size(facts, roots), strict=True)
     ]
     lines = [Line(root, 0, state) for root, state in enumerate(roots)]
@@ -298,13 +298,13 @@ def test_late_positions_of_connect_four_are_solved():
     game, games = make_game("connect_four"), openings(80, 30, 40)
     found = find(AlphaBeta(12, entries=2**14, every_move=True), game, after_moves(game, games))
     assert found.complete.all()
-    for moves, worth, worths in zip(games, found.worth.tolist(), found.moves.tolist()):
+    for moves, worth, worths in zip(games, found.score.tolist(), found.moves.tolist()):
         board = bitbully.Board(moves)
         scores = solver().score_all_moves(board)
         known = [known_worth(scores[column], board) for column in sorted(scores)]
         assert worths[: len(known)] == known
         assert worth == max(known)
-    assert len(set(np.sign(found.worth))) == 3
+    assert len(set(np.sign(found.score))) == 3
 
 
 @pytest.mark.slow
@@ -312,7 +312,7 @@ def test_what_is_decided_within_the_depth_is_found_in_connect_four_and_nothing_e
     game, games, depth = make_game("connect_four"), openings(60, 12, 24), 8
     found = find(AlphaBeta(depth, entries=2**14), game, after_moves(game, games))
     decided = 0
-    for moves, worth in zip(games, found.worth.tolist()):
+    for moves, worth in zip(games, found.score.tolist()):
         board = bitbully.Board(moves)
         score = solver().mtdf(board)
         near = score != 0 and solver().score_to_moves_left(score, board) <= depth

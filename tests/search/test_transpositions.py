@@ -26,7 +26,7 @@ WORDS = st.integers(0, 2**32 - 1)
 ENTRIES = st.builds(
     table.Entry,
     there=st.just(True),
-    worth=st.one_of(st.integers(-MILLION, MILLION), st.integers(WON - 200, WON), st.integers(-WON, 200 - WON)),
+    score=st.one_of(st.integers(-MILLION, MILLION), st.integers(WON - 200, WON), st.integers(-WON, 200 - WON)),
     bound=st.sampled_from([table.EXACT, table.AT_LEAST, table.AT_MOST]),
     complete=st.booleans(),
     depth=st.integers(0, 64),
@@ -103,11 +103,11 @@ def test_many_positions_are_worth_the_same_with_a_table_and_without():
         near = 0 if seed else 4  # the game's own evaluation may be rounded in another way
         moves, count = jax.device_get(asked(game, "moves", states))
         listed = np.arange(every.moves.shape[1]) < count[:, None]
-        assert (np.abs(found.worth - one.worth) <= near).all()
-        assert (np.abs(every.worth - one.worth) <= near).all()
+        assert (np.abs(found.score - one.score) <= near).all()
+        assert (np.abs(every.score - one.score) <= near).all()
         chosen = moves == found.line[:, :1]
         assert ((chosen & listed).sum(axis=1) == 1).all()
-        assert (np.abs(every.moves[chosen & listed] - one.worth) <= 2 * near).all()
+        assert (np.abs(every.moves[chosen & listed] - one.score) <= 2 * near).all()
         assert found.nodes.sum() < one.nodes.sum()
 
 
@@ -127,9 +127,9 @@ def test_a_win_that_is_remembered_keeps_its_distance():
     # All of them in one batch: first what comes after, then what was before.
     both = jax.tree.map(lambda a, b: np.concatenate([a, b]), rows(flat, running), states)
     found = jax.device_get(solve(search, game, evaluator, both, KEY)[0])
-    after = dict(zip(running.tolist(), found.worth[: len(running)].tolist()))
+    after = dict(zip(running.tolist(), found.score[: len(running)].tolist()))
     scores = ends * (1 - 2 * np.repeat(np.asarray(states.ply) % 2, 4))
-    for row, worth in enumerate(found.worth[len(running) :].tolist()):
+    for row, worth in enumerate(found.score[len(running) :].tolist()):
         moves = [4 * row + column for column in range(4) if legal[4 * row + column]]
         known = [-after[move] if move in after else int(scores[move]) * WON for move in moves]
         assert worth == max(value - np.sign(value) for value in known)
@@ -149,11 +149,11 @@ def test_rows_of_a_batch_do_not_change_one_another():
     together, result = jax.device_get(solve(search, game, evaluator, states, KEY))
     backwards = jax.device_get(solve(search, game, evaluator, rows(states, slice(None, None, -1)), KEY)[0])
     alone = [jax.device_get(solve(search, game, evaluator, rows(states, [i]), KEY)[0]) for i in range(number)]
-    for field in ("depth", "worth", "complete", "moves", "moves_complete"):
+    for field in ("depth", "score", "complete", "moves", "moves_complete"):
         mixed, turned = getattr(together, field), getattr(backwards, field)[::-1]
         lone = np.concatenate([getattr(one, field) for one in alone])
         assert (mixed == lone)[~over].all() and (mixed == turned)[~over].all(), field
-    assert (result.value == np.clip(together.worth / np.float32(MILLION), -1, 1))[~over].all()
+    assert (result.value == np.clip(together.score / np.float32(MILLION), -1, 1))[~over].all()
 
 
 @pytest.mark.slow

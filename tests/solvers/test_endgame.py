@@ -17,7 +17,7 @@ from beamzero.games import make_game
 from beamzero.games.kalah import Kalah, KalahState
 from beamzero.solvers import retrograde
 from beamzero.solvers.endgame import EndgameTable, check_seeds, count_positions, endgame_table, index, position
-from beamzero.solvers.retrograde import make_table
+from beamzero.solvers.retrograde import make_endgame_table
 from tests.games.sowing_by_hand import KalahByHand, follow, play_by_hand
 
 Houses = tuple[int, ...]
@@ -34,7 +34,7 @@ def table_of(houses: int, empty_capture: bool = False) -> EndgameTable:
 def _table_of(houses: int, empty_capture: bool) -> EndgameTable:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(retrograde, "_CHUNK", 256)  # the tables are small
-        return make_table(Kalah(houses, 12, empty_capture), SEEDS[houses])
+        return make_endgame_table(Kalah(houses, 12, empty_capture), SEEDS[houses])
 
 
 class BruteForce:
@@ -145,7 +145,7 @@ def test_the_two_ways_to_capture_make_two_tables():
 
 @pytest.mark.parametrize("empty_capture", CAPTURES)
 def test_a_table_of_fewer_seeds_is_the_beginning_of_one_of_more(empty_capture):
-    short = make_table(Kalah(3, 2, empty_capture), 4).values
+    short = make_endgame_table(Kalah(3, 2, empty_capture), 4).values
     assert (short == table_of(3, empty_capture).values[: len(short)]).all()
 
 
@@ -153,13 +153,13 @@ def test_a_table_of_fewer_seeds_is_the_beginning_of_one_of_more(empty_capture):
 def test_the_size_of_chunks_changes_nothing(monkeypatch, chunk):
     expected = table_of(2).values
     monkeypatch.setattr(retrograde, "_CHUNK", chunk)
-    found = make_table(Kalah(2, 12), 5).values
+    found = make_endgame_table(Kalah(2, 12), 5).values
     assert (found == expected[: len(found)]).all()
 
 
 def test_progress_rises_to_the_number_of_positions():
     told: list[tuple[int, int]] = []
-    table = make_table(Kalah(2, 12), 5, lambda *numbers: told.append(numbers))
+    table = make_endgame_table(Kalah(2, 12), 5, lambda *numbers: told.append(numbers))
     done, total = zip(*told)
     assert list(done) == sorted(set(done)) and done[-1] == len(table.values)
     assert set(total) == {len(table.values)}
@@ -257,7 +257,7 @@ def test_too_many_seeds_and_other_games_are_refused(game, seeds, said):
     with pytest.raises(BadInput, match=said):
         check_seeds(make_game(game), seeds)
     with pytest.raises(BadInput, match=said):
-        make_table(make_game(game), seeds)
+        make_endgame_table(make_game(game), seeds)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from beamzero.search.mcts.gumbel import Gumbel
 from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.memory import Needs, bytes_of, fewer, heaviest, smaller, state_bytes, together
 from beamzero.search.simple import Likeliest
-from beamzero.search.targets import Teacher
+from beamzero.search.targets import TargetSearch
 from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Shard, cut_shards
 from beamzero.training.fit import Learner, fit_samples, learner_bytes, new_learner
 from beamzero.training.report import Stopwatch
@@ -112,7 +112,7 @@ class AlphaZero:
         # All shards, those that are played at the moment once more, and one as it comes into the window.
         games = (settings.games + max(1, at_once) * shard.games) * a_place
         window = settings.window * (row + 4)
-        trees = self._teacher.bytes_needed(game, at_once * shard.games)
+        trees = self._target_search.bytes_needed(game, at_once * shard.games)
         batch = settings.batch_size * self.net.bytes_per_row()
         held = {
             smaller(net=settings.net): learner_bytes(self.net) + settings.lag * bytes_of(self.net.shapes()),
@@ -180,7 +180,7 @@ class AlphaZero:
     def play(self, best: Weights, shards: Sequence[Shard], on_progress: OnProgress) -> list[tuple[SearchedGames, int]]:
         """Play the games of shards, turn by turn. Returns for each its games, and how many evaluations they took."""
         evaluator = make_joint_evaluator(self.net, best)
-        return play_shards(self.game, self._teacher, self._shard, evaluator, shards, on_progress)
+        return play_shards(self.game, self._target_search, self._shard, evaluator, shards, on_progress)
 
     def _play(
         self, agents: Sequence[Weights], iteration: int, key: Array, report: OnPhase, executor: Executor
@@ -233,7 +233,7 @@ class AlphaZero:
         )
 
     @functools.cached_property
-    def _teacher(self) -> Teacher:
+    def _target_search(self) -> TargetSearch:
         settings = self.settings
         if settings.search == "gumbel":
             return Gumbel(settings.sims)

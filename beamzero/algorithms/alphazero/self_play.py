@@ -28,7 +28,7 @@ from beamzero.games.game import keep_if
 from beamzero.search.evaluator import Evaluator, side_sign
 from beamzero.search.features import feature_evaluator, hand_made_weights
 from beamzero.search.simple import Likeliest, random_moves
-from beamzero.search.targets import Teacher
+from beamzero.search.targets import TargetSearch
 from beamzero.training.executor import Shard
 
 
@@ -126,7 +126,7 @@ def _own_evaluation(game: Game, scale: float) -> Callable[[State], Array]:
 
 def play_shards(
     game: Game,
-    search: Teacher,
+    search: TargetSearch,
     settings: SearchPlay,
     evaluator: Evaluator,
     shards: Sequence[Shard],
@@ -268,7 +268,7 @@ class _Turn:
     """A program: one move of every running game of a shard; and how many places are finished then."""
 
     game: Game
-    search: Teacher
+    search: TargetSearch
     settings: SearchPlay
 
     def __call__(
@@ -287,7 +287,7 @@ class _Turn:
             drawn = jax.random.categorical(draw_key, jnp.log(draw) / settings.temperature, axis=1).astype(jnp.int32)
             return jnp.where(greedy, best, drawn)
 
-        found = self.search.teach(game, evaluator, now, search_key, pick)
+        found = self.search.search_targets(game, evaluator, now, search_key, pick)
         after = draw_chance(game, found.after, jax.random.fold_in(draw_key, 1))
         ended = running & (jax.vmap(game.over)(after) | (own_turn + 1 >= settings.max_turns))
         result = self._result(after)

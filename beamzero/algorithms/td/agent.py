@@ -14,7 +14,7 @@ from beamzero.players.options import LIMIT_OPTIONS, take_limit
 from beamzero.players.player import Player, SearchPlayer
 from beamzero.players.trained import take_trained
 from beamzero.search.evaluator import Evaluator
-from beamzero.search.expectiminimax import MAX_DEPTH, Expectiminimax
+from beamzero.search.expectiminimax import MOST_TURNS, Expectiminimax
 from beamzero.search.protocol import Search
 from beamzero.search.simple import BestChild, OneLook
 
@@ -41,7 +41,7 @@ class TdAgent:
         if not game.num_chance:
             raise BadInput(f"{name}: {game.name} has no chance events, and depth is for games that have")
         try:
-            search = Expectiminimax(options.get("depth", MAX_DEPTH), rolls=options.get("rolls", 0))
+            search = Expectiminimax(options.get("depth", MOST_TURNS), rolls=options.get("rolls", 0))
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None
         limit = take_limit(name, options)

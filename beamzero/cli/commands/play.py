@@ -10,11 +10,11 @@ from rich.text import Text
 
 from beamzero.cli.common import RUNS_FOLDER, AnySeed, AsJson, GameName, Moves, SaveGames, err, out, print_json
 from beamzero.cli.position import StartPosition, split_moves
-from beamzero.cli.terminal.board import SIDE_NAMES
 from beamzero.cli.terminal.keyboard import keyboard
 from beamzero.cli.terminal.session import HUMAN, TerminalSession
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
+from beamzero.games.views import SIDE_NAMES
 from beamzero.players import make_player
 from beamzero.players.agent_kind import agent_kind, agent_text
 from beamzero.players.levels import LEVELS

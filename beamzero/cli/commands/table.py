@@ -12,7 +12,7 @@ from beamzero.cli.common import AsJson, GameName, out, print_json, progress_bar
 from beamzero.games import make_game
 from beamzero.games.kalah import Kalah
 from beamzero.solvers.endgame import check_seeds
-from beamzero.solvers.retrograde import make_table
+from beamzero.solvers.retrograde import make_endgame_table
 from beamzero.storage.tablefile import TABLE_SUFFIX, check_table_path, save_table
 
 Seeds = Annotated[int, typer.Option(help="The most seeds in the houses of a position in the table.")]
@@ -34,7 +34,7 @@ def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJ
     path = check_table_path(file or _default_name(rules, seeds))
     start = time.perf_counter()
     with progress_bar("solving positions") as update:
-        table = make_table(rules, seeds, lambda done, total: update("solving positions", done, total))
+        table = make_endgame_table(rules, seeds, lambda done, total: update("solving positions", done, total))
     seconds = time.perf_counter() - start
     save_table(path, table)
     positions, size = len(table.values), path.stat().st_size

@@ -14,10 +14,7 @@ from beamzero.cli.terminal.points import SIGNS, draw_points
 from beamzero.cli.terminal.sowing import draw_sowing
 from beamzero.games import Game, State
 from beamzero.games.grid import LETTERS, STONES
-from beamzero.games.views import GridView, PointsView, SowingView, View
-
-SIDE_NAMES = ("first", "second")
-"""Names of the two sides where the game has none of its own."""
+from beamzero.games.views import SIDE_NAMES, GridView, PointsView, SowingView, View
 
 Square = tuple[int, int]
 """Row and column, from 0 at the bottom left."""

@@ -124,15 +124,15 @@ class ExternalPlayer(Player):
         """Its move in one position, which `moves` led to; EngineTrouble where it has none, or an illegal one."""
         raise NotImplementedError
 
-    def choose(self, states: State, turn: Array, key: Array) -> Array:
-        return self._choose(states, turn, None)
+    def choose(self, states: State, mask: Array, key: Array) -> Array:
+        return self._choose(states, mask, None)
 
-    def choose_after(self, states: State, turn: Array, key: Array, moves: np.ndarray) -> Array:
-        return self._choose(states, turn, moves)
+    def choose_after(self, states: State, mask: Array, key: Array, moves: np.ndarray) -> Array:
+        return self._choose(states, mask, moves)
 
-    def _choose(self, states: State, turn: Array, moves: np.ndarray | None) -> Array:
-        host, rows = jax.device_get(states), np.flatnonzero(np.asarray(turn))
-        chosen = np.zeros(len(np.asarray(turn)), np.int32)
+    def _choose(self, states: State, mask: Array, moves: np.ndarray | None) -> Array:
+        host, rows = jax.device_get(states), np.flatnonzero(np.asarray(mask))
+        chosen = np.zeros(len(np.asarray(mask)), np.int32)
 
         def one(row: int) -> int:
             past = None if moves is None else moves[row][moves[row] >= 0].tolist()
@@ -216,7 +216,7 @@ class GtpPlayer(ExternalPlayer):
     def _answer(self, state: State, moves: Sequence[int] | None) -> int:
         if len(legal := self.game.legal_actions(state)) == 1:
             return legal[0]  # perhaps a pass, which not every engine makes
-        past = self._told(self._known(moves))
+        past = self._history(self._known(moves))
         side = int(self.game.player(state))
 
         def question(engine: Engine) -> str:
@@ -233,12 +233,12 @@ class GtpPlayer(ExternalPlayer):
             raise BadInput(f"{self.name} has to be told how a position came about: it plays battles and ratings alone")
         return moves
 
-    def _told(self, moves: Sequence[int]) -> list[tuple[int, str]]:
-        state, told = self.game.init(jax.random.key(0)), []
+    def _history(self, moves: Sequence[int]) -> list[tuple[int, str]]:
+        state, history = self.game.init(jax.random.key(0)), []
         for action in moves:
-            told.append((int(self.game.player(state)), self.game.action_name(state, action)))
+            history.append((int(self.game.player(state)), self.game.action_name(state, action)))
             state = step(self.game, state, action)
-        return told
+        return history
 
     def think(self, states: State, key: Array) -> SearchResult:
         self._known(None)
@@ -270,14 +270,14 @@ def make_uci(name: str, spec: Spec, game: Game) -> Player:
     if not 0 < number < 1e9:
         raise BadInput(f"{name}: {limits[0]} is {number:g}, but must be more than 0")
     limit = f"movetime {max(1, round(1000 * number))}" if limits == ["seconds"] else f"{limits[0]} {number}"
-    told = [("UCI_LimitStrength", "true"), ("UCI_Elo", str(options["elo"]))] if "elo" in options else []
-    told += [
+    before = [("UCI_LimitStrength", "true"), ("UCI_Elo", str(options["elo"]))] if "elo" in options else []
+    before += [
         (title, str(options[key])) for key, title in (("skill", "Skill Level"), ("hash", "Hash")) if key in options
     ]
     settings = UciSettings(
         limit=limit,
         patience=_GRACE + (number if limits == ["seconds"] else 10 * _GRACE),
-        options=(*told, *_assignments(name, options.get("set", ""))),
+        options=(*before, *_assignments(name, options.get("set", ""))),
         variant=game.name,
     )
     pool = EnginePool(lambda: UciProcess(command, settings, game.uci_variant), processes_of(name, options))

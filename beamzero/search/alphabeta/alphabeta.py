@@ -30,10 +30,10 @@ class Found(NamedTuple):
     """The findings of the deepest search that came to its end, in one position."""
 
     depth: Array  # int32 [] plies; 0: there was none yet
-    worth: Array  # int32 [] for the side to move
+    score: Array  # int32 [] for the side to move
     complete: Array  # bool [] whether every line that counts was played to the end
     line: Array  # int32 [R] the best line, -1 where it ends
-    moves: Array  # int32 [W] worth of each move, in the order of `Game.moves`; of others than the best an upper bound
+    moves: Array  # int32 [W] score of each move, in the order of `Game.moves`; of others than the best an upper bound
     moves_complete: Array  # bool [W]
     nodes: Array  # int32 [] positions looked at, those of shallower searches included
 
@@ -68,7 +68,7 @@ class AlphaBeta(Search):
     deepen: bool = True
     """Search one ply, then two and so on; what was best before is looked at first."""
     every_move: bool = False
-    """Find out exactly what each move is worth, not only the best one."""
+    """Find out exactly what each move is score, not only the best one."""
 
     keeps_line = True
     one_by_one = True
@@ -130,7 +130,7 @@ class AlphaBeta(Search):
         """bool []: whether nothing more is to be found of a position, or the limits are reached."""
         certain = found.complete
         if not self.every_move:
-            certain |= integer_value.is_decided(found.worth)
+            certain |= integer_value.is_decided(found.score)
         deep_enough = depth > min(self.depth, game.max_plies)
         return (found.depth > 0) & (certain | deep_enough | (visited >= self.nodes))
 
@@ -154,7 +154,7 @@ class AlphaBeta(Search):
         found = carry.found._replace(moves=carry.found.moves[:, : moves.shape[1]])
         certain = found.moves_complete[:, : moves.shape[1]] | integer_value.is_decided(found.moves)
         if self.every_move or not self.prune:
-            # By worth, which prefers a nearer win to a later one, and at random between equals.
+            # By score, which prefers a nearer win to a later one, and at random between equals.
             values = jnp.where(listed, found.moves.astype(jnp.float32), -jnp.inf)
             chosen = choose_move(game, RootMoves(moves, listed, values, listed & certain), found.nodes, key)
         else:
@@ -163,13 +163,13 @@ class AlphaBeta(Search):
             values = jnp.where(is_best, 0.0, -jnp.inf)
             chosen = choose_move(game, RootMoves(moves, listed, values, listed & certain & is_exact), found.nodes, key)
         values = spread(moves, listed, integer_value.to_value(found.moves), game.num_actions, -jnp.inf)
-        return chosen._replace(values=values, value=integer_value.to_value(found.worth))
+        return chosen._replace(values=values, value=integer_value.to_value(found.score))
 
     # --- on the host -----------------------------------------------------------------------------------------------
 
     def outlook(self, game: Game, carry: Deepening, result: SearchResult, row: int = 0) -> Outlook:
         found = jax.tree.map(lambda x: np.asarray(x)[row], carry.found)
-        value, depth, line = int(found.worth), int(found.depth), found.line.tolist()
+        value, depth, line = int(found.score), int(found.depth), found.line.tolist()
         return Outlook(
             line=line[: line.index(-1)] if -1 in line else line,
             value=max(-1.0, min(1.0, value / integer_value.ONE)),
@@ -206,7 +206,7 @@ class AlphaBeta(Search):
 
 
 def _plies(value: int, depth: int) -> int | None:
-    """Count the plies to the end of a game that is worth this; None where the end is not seen within the depth.
+    """Count the plies to the end of a game that is score this; None where the end is not seen within the depth.
 
     A win that noisy moves lead to beyond it is proven too, but quiet moves may lead there sooner.
     """
@@ -230,7 +230,7 @@ def _found(stack: Stack, depth: Array) -> Found:
     node, at = unpack(Node, stack.below), unpack(At, stack.at)
     return Found(
         depth=depth,
-        worth=node.best,
+        score=node.best,
         complete=node.complete == 1,
         line=jnp.concatenate([stack.below_line[1:], jnp.full(1, -1, jnp.int32)]),
         moves=stack.root[:-1, 0],

@@ -40,7 +40,7 @@ _KILLERS_PAY = 64
 """Moves of a position above which killers help."""
 
 _SPAN = 2**20
-"""A little more than any evaluation is worth."""
+"""A little more than any evaluation is score."""
 
 _COUNTLESS = np.int32(2**31 - 2**20)
 """Where counts stop, so that they do not run over."""
@@ -88,7 +88,7 @@ class Kids(NamedTuple):
     """What is known of the children of a node, as it is packed: int32 [W] each."""
 
     move: Array
-    worth: Array  # for the node's side to move: its score, or what the evaluation says
+    score: Array  # for the node's side to move: its score, or what the evaluation says
     player: Array  # who is to move in it
     order: Array  # which to search first, the highest; _DONE where it need not be searched
 
@@ -106,7 +106,7 @@ class At(NamedTuple):
     expanded: Int  # nodes that were expanded since `advance` was called
 
 
-class Frame(NamedTuple):
+class PackedFrame(NamedTuple):
     """The current node with its children, or [R, ...] those above it."""
 
     node: Array  # int32 [10]
@@ -114,7 +114,7 @@ class Frame(NamedTuple):
     line: Array  # int32 [R] the best line from here on, -1 where it ends
 
 
-class Memory(NamedTuple):
+class SearchMemory(NamedTuple):
     """What helps to search the likeliest move first, and not to search the same position twice."""
 
     table: Array  # uint32 [T + 1, 4] the last row is for nothing
@@ -129,14 +129,14 @@ class Stack(NamedTuple):
     """
 
     at: Array  # int32 [8]
-    current: Frame
+    current: PackedFrame
     below: Array  # int32 [10] what was found last: a node that is finished
     below_line: Array  # int32 [R]
     chosen: State  # the child that is to be expanded
-    above: Frame  # [R, ...]
+    above: PackedFrame  # [R, ...]
     states: State  # [R, W, ...] the children of each row's node
-    root: Array  # int32 [W + 1, 2] what each move of the root is worth, and if it was played to the end
-    memory: Memory
+    root: Array  # int32 [W + 1, 2] what each move of the root is score, and if it was played to the end
+    memory: SearchMemory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,16 +164,16 @@ class Searcher:
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
-    def new_memory(self, entries: int) -> Memory:
-        return Memory(
+    def new_memory(self, entries: int) -> SearchMemory:
+        return SearchMemory(
             table=transpositions.empty_table(entries),
             killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
         )
 
-    def new_search(self, root: State, memory: Memory) -> Stack:
+    def new_search(self, root: State, memory: SearchMemory) -> Stack:
         """Room for a search of `root`; `begin` begins it."""
         rows, width = self.rows, self.width
-        empty = Frame(
+        empty = PackedFrame(
             node=jnp.zeros(len(Node._fields), jnp.int32),
             kids=jnp.zeros((len(Kids._fields), width), jnp.int32),
             line=jnp.zeros(rows, jnp.int32),
@@ -206,7 +206,7 @@ class Searcher:
         )  # fmt: skip
         return search._replace(
             at=_pack(at._replace(visited=at.visited + 1)),
-            current=Frame(_pack(node), _pack(kids), jnp.full(self.rows, -1, jnp.int32)),
+            current=PackedFrame(_pack(node), _pack(kids), jnp.full(self.rows, -1, jnp.int32)),
             chosen=root,
         )
 
@@ -218,7 +218,7 @@ class Searcher:
             return (at.slot >= 0) & (at.expanded < expansions) & (at.visited < nodes)
 
         def body(search: Stack) -> Stack:
-            return self._settle(self._expand(search))
+            return self._go_up(self._expand(search))
 
         begun = unpack(At, search.at)._replace(expanded=0)
         return lax.while_loop(more, body, search._replace(at=_pack(begun)))
@@ -260,14 +260,14 @@ class Searcher:
         line = jnp.where(np.arange(self.rows) == 0, action, -1)
         # Of the known ones, those up to the first that ends the search of this node.
         cuts = known & (value >= beta) if rules.prune else jnp.zeros_like(known)
-        looked = jnp.sum(known & (priority >= jnp.max(jnp.where(cuts, priority, -1))), dtype=jnp.int32)
+        counted = jnp.sum(known & (priority >= jnp.max(jnp.where(cuts, priority, -1))), dtype=jnp.int32)
         at = at._replace(
             row=jnp.where(finished, at.row, row),
             found=finished,
-            visited=jnp.minimum(at.visited, _COUNTLESS) + looked,
+            visited=jnp.minimum(at.visited, _COUNTLESS) + counted,
             expanded=at.expanded + 1,
         )
-        made = Frame(node, _pack(ordered), line)
+        made = PackedFrame(node, _pack(ordered), line)
         return search._replace(
             at=_pack(at),
             current=jax.tree.map(lambda a, b: jnp.where(finished, a, b), search.current, made),
@@ -359,8 +359,8 @@ class Searcher:
         if not self.rules.order:
             return priority
         first, order = priority // (256 * self.width), priority // self.width % 256
-        looks = (jnp.clip(value, -_SPAN, _SPAN) + _SPAN) // 32  # 0 to 2**16
-        return (first * 2**17 + looks + 13 * order) * self.width + priority % self.width
+        value_rank = (jnp.clip(value, -_SPAN, _SPAN) + _SPAN) // 32  # 0 to 2**16
+        return (first * 2**17 + value_rank + 13 * order) * self.width + priority % self.width
 
     @property
     def _uses_killers(self) -> bool:
@@ -372,15 +372,15 @@ class Searcher:
 
     # --- settling --------------------------------------------------------------------------------------------------
 
-    def _settle(self, search: Stack) -> Stack:
+    def _go_up(self, search: Stack) -> Stack:
         """Hand up what was found and choose children, until one has to be expanded or the root is finished."""
 
         def body(carry: tuple[Array, Stack]) -> tuple[Array, Stack]:
-            return self._settle_once(carry[1])
+            return self._go_up_once(carry[1])
 
         return lax.while_loop(lambda carry: ~carry[0], body, (jnp.bool_(False), search))[1]
 
-    def _settle_once(self, search: Stack) -> tuple[Array, Stack]:
+    def _go_up_once(self, search: Stack) -> tuple[Array, Stack]:
         rules, at, memory = self.rules, unpack(At, search.at), search.memory
         current, row = search.current, at.row
         node, below = unpack(Node, current.node), unpack(Node, search.below)
@@ -411,9 +411,9 @@ class Searcher:
         state = _at(search.states, row, slot)
         key = self._key(memory, state)
         child = _child(current.kids, slot)
-        told, hint = self._look_up(memory, node, child, state, key, row)
-        known = (told.complete >= 0) & ~finished
-        told = told._replace(slot=slot)
+        answer, hint = self._look_up(memory, node, child, state, key, row)
+        known = (answer.complete >= 0) & ~finished
+        answer = answer._replace(slot=slot)
 
         # Either the current node is finished, and found by the one above; or the child is found; or it is chosen.
         node = _pack(node)
@@ -430,11 +430,11 @@ class Searcher:
         )
         crossed = current.kids.at[Kids._fields.index("order")].set(jnp.where(slots == slot, _DONE, order))
         parent = jax.tree.map(lambda x: lax.dynamic_index_in_dim(x, row - 1, keepdims=False), search.above)
-        current = jax.tree.map(lambda a, b: jnp.where(finished, a, b), parent, Frame(node, crossed, line))
+        current = jax.tree.map(lambda a, b: jnp.where(finished, a, b), parent, PackedFrame(node, crossed, line))
         search = search._replace(
             at=_pack(at),
             current=current,
-            below=jnp.where(finished, node, _pack(told)),
+            below=jnp.where(finished, node, _pack(answer)),
             below_line=jnp.where(finished, line, -1),
             chosen=state,
             root=root,
@@ -443,7 +443,7 @@ class Searcher:
         return ended | ~(finished | known), search
 
     def _look_up(
-        self, memory: Memory, node: Node, child: Kids, state: State, key: Array, row: Array
+        self, memory: SearchMemory, node: Node, child: Kids, state: State, key: Array, row: Array
     ) -> tuple[Node, Array]:
         """What is known of a child without expanding it, as a node that is finished; its `complete` is -1 if nothing.
 
@@ -456,7 +456,7 @@ class Searcher:
         if self._has_table(memory):
             place = transpositions.place_of(memory.table, key)
             entry = transpositions.read(lax.dynamic_index_in_dim(memory.table, place, keepdims=False), key)
-            value = integer_value.seen_later(entry.worth, -row)
+            value = integer_value.seen_later(entry.score, -row)
             if rules.prune:
                 enough = (entry.bound != AT_MOST) & (value >= beta) | (entry.bound != AT_LEAST) & (value <= alpha)
             else:
@@ -465,13 +465,13 @@ class Searcher:
             complete = jnp.where(known, entry.complete.astype(jnp.int32), -1)
             hint = jnp.where(entry.there, entry.move, NO_MOVE)
         if rules.quiet:
-            standing = jnp.where(same, child.worth, -child.worth)
+            standing = jnp.where(same, child.score, -child.score)
             stands = (node.depth <= 1) & (standing >= beta) & ~self.game.must_answer(state)
             value, complete = jnp.where(stands, standing, value), jnp.where(stands, 0, complete)
-        told = Node(0, 0, value, NO_MOVE, 0, child.player, complete, 0, 0, 0)
-        return told, hint
+        answer = Node(0, 0, value, NO_MOVE, 0, child.player, complete, 0, 0, 0)
+        return answer, hint
 
-    def _learn(self, memory: Memory, node: Node, row: Array, wanted: Array) -> Memory:
+    def _learn(self, memory: SearchMemory, node: Node, row: Array, wanted: Array) -> SearchMemory:
         """The memory with what was found of a node."""
         if self._has_table(memory):
             key = jnp.stack([node.key_lo, node.key_hi]).astype(jnp.uint32)
@@ -487,10 +487,10 @@ class Searcher:
             memory = memory._replace(killers=_put(memory.killers, killers[None], row))
         return memory
 
-    def _has_table(self, memory: Memory) -> bool:
+    def _has_table(self, memory: SearchMemory) -> bool:
         return memory.table.shape[0] > 1
 
-    def _key(self, memory: Memory, state: State) -> Array:
+    def _key(self, memory: SearchMemory, state: State) -> Array:
         """uint32 [2]: the key of a state; nothing where there is no table to use it."""
         return self.game.hash(state) if self._has_table(memory) else jnp.zeros(2, jnp.uint32)
 

@@ -18,8 +18,8 @@ NO_MOVE = 0xFFFF
 
 # An entry is a row of four words:
 #   0, 1  the key
-#   2     the worth, counted from the position itself
-#   3     bits 0 to 15 the best move; 16, 17 which bound the worth is; 18 whether all lines were played to the end;
+#   2     the score, counted from the position itself
+#   3     bits 0 to 15 the best move; 16, 17 which bound the score is; 18 whether all lines were played to the end;
 #         19 set in every entry; 20 to 31 the depth
 ROW = 4
 ENTRY_BYTES = 4 * ROW
@@ -29,7 +29,7 @@ class Entry(NamedTuple):
     """What the table says of a position."""
 
     there: Array  # bool [] whether it says anything
-    worth: Array  # int32 []
+    score: Array  # int32 []
     bound: Array  # int32 [] EXACT, AT_LEAST or AT_MOST
     complete: Array  # bool [] whether all lines ended by the rules within the depth
     depth: Array  # int32 [] how many plies were searched
@@ -51,7 +51,7 @@ def read(row: Array, key: Array) -> Entry:
     meta = row[3]
     return Entry(
         there=(row[0] == key[0]) & (row[1] == key[1]) & (_bits(meta, 19, 1) == 1),
-        worth=lax.bitcast_convert_type(row[2], jnp.int32),
+        score=lax.bitcast_convert_type(row[2], jnp.int32),
         bound=_bits(meta, 16, 2),
         complete=_bits(meta, 18, 1) == 1,
         depth=_bits(meta, 20, 12),
@@ -64,11 +64,11 @@ def write(key: Array, entry: Entry) -> Array:
     parts = ((entry.move, 0), (entry.bound, 16), (entry.complete, 18), (np.int32(1), 19), (entry.depth, 20))
     shifted = [jnp.asarray(part).astype(jnp.uint32) << np.uint32(by) for part, by in parts]
     meta = functools.reduce(jnp.bitwise_or, shifted)
-    return jnp.stack([key[0], key[1], lax.bitcast_convert_type(entry.worth, jnp.uint32), meta])
+    return jnp.stack([key[0], key[1], lax.bitcast_convert_type(entry.score, jnp.uint32), meta])
 
 
 def serves(entry: Entry, depth: Array) -> Array:
-    """bool []: whether a search of `depth` plies would find the same worth."""
+    """bool []: whether a search of `depth` plies would find the same score."""
     return entry.there & ((entry.depth == depth) | entry.complete & (entry.depth <= depth))
 
 

@@ -21,7 +21,7 @@ from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, SearchResult, first_highest, side_sign
 from beamzero.search.memory import state_bytes
 from beamzero.search.protocol import OneStep, Spent
-from beamzero.search.targets import Lesson, Pick
+from beamzero.search.targets import Pick, TrainingTargets
 
 
 class Sampled(NamedTuple):
@@ -86,7 +86,9 @@ class Gumbel(OneStep):
         count = jnp.full(carry.legal.shape[0], self.sims + 1, jnp.int32)
         return Spent(jnp.int32(self.sims), count, count, jnp.zeros_like(count))
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
+    def search_targets(
+        self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick
+    ) -> TrainingTargets:
         """A move is drawn by Gumbel noise; the lesson is the net's own policy, improved by the values found."""
         found = self.start(game, evaluator, states, key).found
         moves, _, listed = listed_moves(game, states)
@@ -95,7 +97,7 @@ class Gumbel(OneStep):
         draw, best = chosen.astype(jnp.float32), first_highest(policy)
         slot = pick(draw, best)
         running = (~jax.vmap(game.over)(states)).astype(jnp.int32)
-        return Lesson(
+        return TrainingTargets(
             policy=policy,
             draw=draw,
             best=best,

@@ -55,7 +55,7 @@ from beamzero.search.mcts.tree import (
 )
 from beamzero.search.memory import state_bytes
 from beamzero.search.protocol import Option, Outlook, Search, Spent, outlook_of
-from beamzero.search.targets import Lesson, Pick
+from beamzero.search.targets import Pick, TrainingTargets
 
 _Carry = TypeVar("_Carry")
 
@@ -280,7 +280,9 @@ class MCTS(Search):
 
     # --- what was found --------------------------------------------------------------------------------------------
 
-    def teach(self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick) -> Lesson:
+    def search_targets(
+        self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick
+    ) -> TrainingTargets:
         """Say what the net should have said: moves as often as they were tried, and the mean of what came of them."""
         tree = self.finish(game, evaluator, self.start(game, evaluator, states, key))
         _, key = jax.random.split(key)
@@ -288,7 +290,7 @@ class MCTS(Search):
         best = best_slot(tree, self._at_root(tree), key)
         rows, slot = jnp.arange(best.shape[0], dtype=jnp.int32), pick(policy, best)
         child = jnp.maximum(tree.edges[rows, 0, CHILD, slot], 0.0).astype(jnp.int32)  # the root where it is over
-        return Lesson(
+        return TrainingTargets(
             policy=policy,
             draw=policy,
             best=best,
@@ -364,12 +366,12 @@ def _priors(scores: Array, listed: Array) -> Array:
 def _with_outcomes(game: Game, states: State, chance: Array, moves: Array, prior: Array) -> tuple[Array, Array]:
     """Moves and priors [B, K], where dice decide those of the outcomes."""
     width = slots_of(game)
-    odds = jax.vmap(game.chance)(states)
+    probs = jax.vmap(game.chance)(states)
 
     def widen(x: Array, fill: float) -> Array:
         return jnp.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=fill)
 
     outcomes = jnp.broadcast_to(jnp.arange(width, dtype=jnp.int32)[None], (chance.shape[0], width))
-    possible = widen(jnp.where(odds > 0, odds, -jnp.inf), -jnp.inf)
+    possible = widen(jnp.where(probs > 0, probs, -jnp.inf), -jnp.inf)
     here = chance[:, None]
     return jnp.where(here, outcomes, widen(moves, 0)), jnp.where(here, possible, widen(prior, -jnp.inf))
