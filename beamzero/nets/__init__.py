@@ -1,4 +1,4 @@
-"""Networks, how a text names one, and how weights become an evaluator."""
+"""Networks, the texts that name them, and evaluators made of their weights."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ Weights = dict[str, Any]
 _LONGEST_TEXT = 1000
 
 _RUNNING_STATISTICS = ("mean", "var")
-"""What they are called there; nothing else has these names."""
+"""Names of the running statistics of batch norms; no other weights have them."""
 
 
 def make_net(text: str) -> NetSettings:
-    """The net that a text such as ``mlp:width=256,depth=3`` names."""
+    """Make the settings of the net that a text such as ``mlp:width=256,depth=3`` names."""
     if len(text) > _LONGEST_TEXT:
         raise BadInput(f"the text of a net has {len(text)} characters, but may have at most {_LONGEST_TEXT}")
     spec = parse(text)
@@ -70,7 +70,7 @@ def check_net(kind: Any, name: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Net:
-    """One net for one game. What it gives for each row is said by `head`:
+    """One net for one game. The `head` says what it gives for B rows:
 
     - "value": float32 [B], one number, by tanh;
     - "scores": float32 [B, A], one number an action, linear;
@@ -84,24 +84,26 @@ class Net:
 
     @property
     def _definition(self) -> nnx.GraphDef:
+        """Give the structure of the net's module."""
         return _without_weights(self)[0]
 
     def _build(self, key: Array) -> nnx.Module:
+        """Make the net's module with random weights."""
         actions = self.game.num_actions
         outputs = {"value": 1, "scores": actions, "joint": actions + 1}[self.head]
         return self.settings.build(self.game.observation_shape, outputs, nnx.Rngs(key), jnp.dtype(self.dtype))
 
     @functools.partial(jax.jit, static_argnums=0, inline=True)
     def init(self, key: Array) -> Weights:
-        """New random weights."""
+        """Draw random weights."""
         return nnx.to_pure_dict(nnx.split(self._build(key))[1])
 
     def shapes(self) -> Any:
-        """The weights' shapes and dtypes, without making any."""
+        """Give the shapes and dtypes of the weights, without making any."""
         return jax.tree.map(lambda shape: shape, _without_weights(self)[1])  # dicts of the caller's own
 
     def bytes_per_row(self) -> int:
-        """Count the bytes that a row takes while the net learns from it, about: what its layers look at and give."""
+        """Count the bytes that a row takes while the net learns from it, about: inputs and outputs of its layers."""
         shape = self.game.observation_shape
         height, width = shape[:2] if len(shape) == 3 else (1, 1)
         shrink = 2 if getattr(self.settings, "padding", "same") == "valid" else 0
@@ -118,38 +120,40 @@ class Net:
         return 2 * 4 * math.prod(shape) + jnp.dtype(self.dtype).itemsize * numbers
 
     def on_observations(self, weights: Weights, observations: Array) -> Any:
-        """Observations [B, ...] to what the head gives. A row does not depend on the others."""
+        """Apply the net to observations [B, ...]. Returns what the head gives; no row depends on the others."""
         return self._by_head(nnx.merge(self._definition, weights)(observations))
 
     def while_learning(self, weights: Weights, observations: Array, real: Array) -> tuple[Any, Weights]:
-        """What the head gives, by the statistics of the rows where `real` [B] holds; and the running ones, moved.
+        """Apply the net to observations [B, ...] with the statistics of the rows where `real` [B] holds.
 
-        The latter are the part of the weights that gradients do not move: empty where there are no batch norms.
+        Returns what the head gives, and the moved running statistics: the part of the weights that gradients do not
+        change, empty where there are no batch norms.
         """
         module = nnx.merge(self._definition, weights)
         outputs = self._by_head(module(observations, real))
         return outputs, nnx.to_pure_dict(nnx.state(module, nnx.BatchStat))
 
     def _by_head(self, output: Array) -> Any:
+        """Turn the module's output [B, outputs] into what the head gives."""
         if self.head == "scores":
             return output
         value = jnp.tanh(output[:, -1])
         return value if self.head == "value" else (value, output[:, :-1])
 
     def __call__(self, weights: Weights, states: State) -> Any:
-        """What the head gives for a batch of states."""
+        """Apply the net to B states. Returns what the head gives."""
         return self.on_observations(weights, jax.vmap(self.game.observe)(states))
 
 
 @functools.lru_cache(maxsize=256)
 def _without_weights(net: Net) -> tuple[nnx.GraphDef, Any]:
-    """The structure of a net's module, and its weights' shapes. To trace a module takes long, so it is done once."""
+    """Trace a net's module, which takes long, once. Returns its structure, and the shapes of its weights."""
     definition, state = nnx.split(nnx.eval_shape(lambda: net._build(jax.random.key(0))))
     return definition, nnx.to_pure_dict(state)
 
 
 def compute_dtype(precision: str) -> str:
-    """What nets compute in: `precision`, where "auto" means bfloat16 on a GPU and float32 elsewhere."""
+    """Choose the dtype that nets compute in: `precision`, where "auto" is bfloat16 on a GPU and float32 elsewhere."""
     if precision != "auto":
         return precision
     return "bfloat16" if jax.default_backend() == "gpu" else "float32"
@@ -161,7 +165,7 @@ def make_evaluator(value_net: Net, value_weights: Weights, q_net: Net, q_weights
 
 
 def make_value_evaluator(net: Net, weights: Weights) -> Evaluator:
-    """Make the evaluator of one net with the head "value": every move is alike to it."""
+    """Make the evaluator of one net with the head "value"; the scores of all moves are 0."""
     return zero_evaluator(net.game)._replace(value=Partial(net, weights))
 
 
@@ -173,7 +177,7 @@ def make_joint_evaluator(net: Net, weights: Weights) -> Evaluator:
 
 @dataclasses.dataclass(frozen=True)
 class _OneOfBoth:
-    """One answer of a net that gives two."""
+    """One output of a net with a "joint" head: 0 is the value, 1 are the scores."""
 
     net: Net
     index: int
@@ -183,11 +187,11 @@ class _OneOfBoth:
 
 
 def learned(weights: Weights) -> list[Any]:
-    """The arrays that are learned: all but running statistics."""
+    """List the arrays that are learned: all but running statistics."""
     leaves = jax.tree_util.tree_leaves_with_path(weights)
     return [leaf for path, leaf in leaves if path[-1].key not in _RUNNING_STATISTICS]
 
 
 def count_parameters(weights: Weights) -> int:
-    """How many numbers a net learns; running statistics do not count."""
+    """Count the numbers that a net learns; running statistics do not count."""
     return sum(x.size for x in learned(weights))

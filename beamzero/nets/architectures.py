@@ -1,11 +1,11 @@
 """The networks, in flax.nnx. Each maps observations [B, *observation_shape] to [B, outputs].
 
-A net is called with the observations alone where it is asked, and with `real` [B] as well while it learns. That only
-matters to batch norms: asked, they use their running mean and variance, so that a row never depends on the others;
-while learning they use those of the rows where `real` holds, and move the running ones a tenth of the way there.
+A net is called with the observations alone in play, and with `real` [B] as well in learning. That only matters to batch
+norms: in play they use their running mean and variance, so that a row never depends on the others; in learning they use
+those of the rows where `real` holds, and move the running ones a tenth of the way there.
 
-A net is described by a frozen dataclass whose fields are its settings, so that a line of text such as
-``mlp:width=256,depth=3`` says all there is to say about its shape, and an agent file can carry it.
+A net is described by a frozen dataclass whose fields are its settings, so that a text such as ``mlp:width=256,depth=3``
+describes its shape in full, and an agent file can hold it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from jax import Array
 from beamzero.core.errors import BadInput
 
 _SLOPE = 0.01
-"""Of the leaky ReLU on the negative side, as in the PROBS paper."""
+"""The slope of the leaky ReLU on the negative side, as in the PROBS paper."""
 
 _MOST_LAYERS = 64
 
 
 def _activate(x: Array) -> Array:
+    """Apply the leaky ReLU."""
     return nnx.leaky_relu(x, _SLOPE)
 
 
 def _batch_norm(features: int, rngs: nnx.Rngs) -> nnx.BatchNorm:
-    """In float32 whatever the net computes in: a mean over thousands of rows needs it."""
+    """Make a batch norm that computes in float32, which a mean over thousands of rows needs."""
     return nnx.BatchNorm(features, momentum=0.9, epsilon=1e-5, use_fast_variance=False, dtype=jnp.float32, rngs=rngs)
 
 
 def _normalize(norm: nnx.BatchNorm | nnx.LayerNorm, x: Array, real: Array | None) -> Array:
-    """`x` [B, ..., features]; while learning, batch norms look at the rows where `real` [B] holds."""
+    """Normalize `x` [B, ..., features]; in learning, batch norms use the rows where `real` [B] holds."""
     if isinstance(norm, nnx.LayerNorm):
         return norm(x)
     if real is None:
@@ -47,22 +48,23 @@ def _normalize(norm: nnx.BatchNorm | nnx.LayerNorm, x: Array, real: Array | None
 
 @dataclasses.dataclass(frozen=True)
 class NetSettings:
-    """What a net is made of. `build` gives the module for one game."""
+    """The settings of a net. `build` makes the module for one game."""
 
     name: ClassVar[str]
+    """The name that stands first in the text of a net."""
 
     @property
     def layers(self) -> int:
-        """How many layers have a kernel, the head among them; known without building the module."""
+        """Count the layers with a kernel, the head among them, without building the module."""
         raise NotImplementedError
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:
-        """The module, with new random weights in float32 that computes in `dtype`."""
+        """Make the module, with random float32 weights, that computes in `dtype`."""
         raise NotImplementedError
 
 
 class _Conv3x3(nnx.Module):
-    """A 3x3 convolution, done the faster way for the device and the channels; the weights are the same for both."""
+    """A 3x3 convolution, computed in the faster of two ways for the device and the channels; both share the weights."""
 
     def __init__(self, inputs: int, outputs: int, padding: str, rngs: nnx.Rngs, dtype: Any) -> None:
         self.conv = nnx.Conv(inputs, outputs, (3, 3), padding=padding.upper(), rngs=rngs, dtype=dtype)
@@ -84,10 +86,7 @@ class _Conv3x3(nnx.Module):
 
 
 class _DenseModule(nnx.Module):
-    """Layers that narrow or widen, each followed by a batch norm, if asked for, and the activation; then a linear head.
-
-    The head computes in float32.
-    """
+    """Dense layers of any widths, each with the activation and perhaps a batch norm, then a linear head in float32."""
 
     def __init__(
         self, inputs: int, widths: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any, batch_norm: bool = False
@@ -156,6 +155,8 @@ class Conv(NetSettings):
 
 
 class _ConvModule(nnx.Module):
+    """The module of `Conv`."""
+
     def __init__(self, settings: Conv, shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
         height, width, inputs = _board(shape, settings.name)
         channels = _widths(settings.channels, "channels")
@@ -200,6 +201,8 @@ class MLP(NetSettings):
 
 
 class _MLPModule(nnx.Module):
+    """The module of `MLP`."""
+
     def __init__(self, settings: MLP, inputs: int, outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
         self.depth = settings.depth
         for i in range(settings.depth):
@@ -246,6 +249,8 @@ class ResNet(NetSettings):
 
 
 class _ResNetModule(nnx.Module):
+    """The module of `ResNet`."""
+
     def __init__(self, settings: ResNet, shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> None:
         height, width, inputs = _board(shape, settings.name)
         self.blocks, self.stem, self.dtype, channels = settings.blocks, settings.stem, dtype, settings.channels
@@ -274,6 +279,7 @@ class _ResNetModule(nnx.Module):
 
 
 def _widths(text: str, what: str) -> tuple[int, ...]:
+    """Read widths such as ``32-64``; `what` names the setting in errors."""
     try:
         widths = tuple(int(part) for part in str(text).split("-"))
     except ValueError:
@@ -286,16 +292,19 @@ def _widths(text: str, what: str) -> tuple[int, ...]:
 
 
 def _between(what: str, value: int, low: int, high: int) -> None:
+    """Raise BadInput where a setting is not within its bounds."""
     if not low <= value <= high:
         raise BadInput(f"{what} is {value}, but must be {low} to {high}")
 
 
 def _one_of(what: str, value: str, *allowed: str) -> None:
+    """Raise BadInput where a setting is none of the allowed texts."""
     if value not in allowed:
         raise BadInput(f"{what} is {value!r}, but must be {' or '.join(allowed)}")
 
 
 def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:
+    """Take height, width and channels of observations; BadInput where they have another shape."""
     if len(shape) != 3:
         raise BadInput(
             f"{name} needs observations of height, width and channels, but this game's have shape {shape}; use mlp"
@@ -304,4 +313,4 @@ def _board(shape: tuple[int, ...], name: str) -> tuple[int, int, int]:
 
 
 BUILT_IN_NETS = {net.name: f"beamzero.nets.architectures:{net.__name__}" for net in (Conv, Dense, MLP, ResNet)}
-"""By name: where each is defined, for the registry of nets."""
+"""The places where the nets are defined, by name, for the registry of nets."""

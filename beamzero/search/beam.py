@@ -4,15 +4,15 @@ The best-first tree of one root grows by `expand` expansions. An expansion takes
 makes all its children, and values those that are not over with V. The root comes first, then all its children (priority
 infinity), then nodes by the Q that their parent gave to the move that leads to them; between equal priorities the node
 that was made first, which among siblings is the first in the game's list of moves. Q is frozen while it searches. In
-the end an expanded node is worth the best of its children for the side that moves there.
+the end an expanded node has the value of its best child for the side that moves there.
 
 Depth. Algorithm 1 opens the children of a node at depth d while d < M. So nodes at depth M are expanded too, and leaves
 lie up to M + 1 plies below the root: the paper's M = 2 sees three plies. That is the meaning of `depth` here. With
 ``strict=True`` no leaf lies deeper than `depth` plies.
 
 Dice. A state in which chance decides is a node like any other: V judges it before the roll. Its children are the
-outcomes that can come; Q says nothing of them, so each has the Q of the move that led to the roll. In the end it is
-worth their mean by the probs. A roll is no ply. Roots are states in which someone chooses.
+outcomes that can come; Q says nothing of them, so each has the Q of the move that led to the roll. In the end its value
+is their mean, weighted by probability. A roll is no ply. Roots are states in which a side chooses.
 
 Layout. Children of expansion e stand in slots e*K to e*K + K - 1, so one slice update writes them and nothing is
 scattered. Only expanded nodes keep their state, a K-th of all: a chosen child's state is its parent's, one step on.
@@ -72,8 +72,8 @@ class BeamTree(NamedTuple):
     highest: Array  # float32 [B, E] the highest priority among the children of an expansion
     next_slot: Array  # int32 [B] the node to expand next; -1 for the root
     open: Array  # bool [B] whether there is a node to expand next
-    evaluations: Array  # int32 [B] how often V and Q were asked
-    ran: Array  # int32 [] positions that V and Q were run on to answer that, padding included
+    evaluations: Array  # int32 [B] positions put to V, and positions put to Q
+    ran: Array  # int32 [] positions that V and Q were run on, padding included
     done: Array  # int32 [] expansions made so far
     dice: Dice | None  # None in a game without chance events
 
@@ -82,12 +82,12 @@ class Dice(NamedTuple):
     """The part of a tree that only games with chance events have."""
 
     scores: Array  # float32 [B, E*K] Q of the move that leads to the child, or of the move before the roll
-    probs: Array  # float32 [B, E*K] how likely an outcome is; 0 for moves
+    probs: Array  # float32 [B, E*K] the probability of an outcome; 0 for moves
 
 
 @dataclasses.dataclass(frozen=True)
 class BeamSearch(Search):
-    """Settings of the search: `expand` is the paper's E, `depth` its M."""
+    """The beam search of PROBS: `expand` is the paper's E, `depth` its M."""
 
     expand: int = 100
     depth: int = 99
@@ -112,7 +112,7 @@ class BeamSearch(Search):
     def start(
         self, game: Game, evaluator: Evaluator, states: State, key: Array | None = None, wanted: Array | None = None
     ) -> BeamTree:
-        """Make trees of their roots alone. A root where `wanted` [B] is false, or that is over, costs nothing more."""
+        """Make trees [B] of roots alone. A root where `wanted` [B] is false, or that is over, is never expanded."""
         over = jax.vmap(game.over)(states)
         batch, slots = over.shape[0], self.expand * slots_of(game)
         nothing = jnp.zeros((batch, slots), jnp.float32)
@@ -138,7 +138,7 @@ class BeamSearch(Search):
         )
 
     def advance(self, game: Game, evaluator: Evaluator, tree: BeamTree, budget: Array | int) -> BeamTree:
-        """Do `budget` more expansions of every root; fewer where E is reached or no root has a node left to expand."""
+        """Expand `budget` more nodes of every root; fewer where E is reached or no root has a node left to expand."""
         stop = tree.done + jnp.minimum(budget, self.expand - tree.done)
         return lax.while_loop(
             lambda tree: (tree.done < stop) & jnp.any(tree.open),
@@ -147,7 +147,7 @@ class BeamSearch(Search):
         )
 
     def _expand(self, game: Game, evaluator: Evaluator, tree: BeamTree) -> BeamTree:
-        """Make the children of each root's next node."""
+        """Make and value the children of the next node of each of B trees, and choose no new one yet."""
         node, depth = _next_node(game, tree)
         width = slots_of(game)
         moves, count, listed, probs = _choices(game, node, tree.open)
@@ -158,7 +158,7 @@ class BeamSearch(Search):
         if probs is not None:
             rolls = jnp.any(probs > 0, axis=1)
             sign = jnp.where(rolls, 0.0, sign)
-            # Of the root's moves Q is asked too: a roll has to know what its outcomes are to be ranked by.
+            # Q is asked about the root's moves too: the outcomes of a roll take their priority from it.
             opens, knows_scores = opens | rolls, rolls
         may_open = ask_value & opens[:, None]
         # The root's children come first whatever Q says, and what no expansion is left for needs no priority.
@@ -198,7 +198,7 @@ class BeamSearch(Search):
         )
 
     def result(self, game: Game, tree: BeamTree, key: Array) -> SearchResult:
-        """Say what the trees know about their roots' moves so far."""
+        """Choose a move of each of B roots by what the trees know so far."""
         nodes = 1 + jnp.sum(tree.children, axis=1, dtype=jnp.int32)
         return choose_move(game, self.root_moves(game, tree), nodes, key)
 
@@ -224,7 +224,7 @@ class BeamSearch(Search):
         return dataclasses.replace(self, expand=value)
 
     def root_moves(self, game: Game, tree: BeamTree) -> RootMoves:
-        """Say the value of each move of the roots, without choosing one."""
+        """Give the value of each move of B roots so far, without choosing one."""
         value, proven = back_up(game, tree)
         width = game.max_moves
         listed = jnp.arange(width, dtype=jnp.int32)[None] < tree.children[:, :1]
@@ -233,7 +233,7 @@ class BeamSearch(Search):
 
 
 def _next_node(game: Game, tree: BeamTree) -> tuple[State, Array]:
-    """The state [B] of each root's next node, and its depth [B]: its parent's state, one step on; or the root."""
+    """Find the state [B] and the depth, int32 [B], of each root's next node: one step from its parent, or the root."""
     rows = jnp.arange(tree.next_slot.shape[0], dtype=jnp.int32)
     slot = jnp.maximum(tree.next_slot, 0)
     parent = slot // slots_of(game)
@@ -246,9 +246,10 @@ def _next_node(game: Game, tree: BeamTree) -> tuple[State, Array]:
 
 
 def _choices(game: Game, node: State, wanted: Array) -> tuple[Array, Array, Array, Array | None]:
-    """`listed_moves`, or the same of outcomes where chance decides; and float32 [B, K] how likely these are.
+    """List the moves of B nodes, or the outcomes where chance decides; none where `wanted` [B] is false.
 
-    None instead of the last in a game without chance events.
+    Returns them, int32 [B, K]; how many there are, int32 [B]; which slots hold one, bool [B, K]; and the probabilities
+    of outcomes, float32 [B, K], 0 for moves. The last is None in a game without chance events.
     """
     moves, count, listed = listed_moves(game, node, wanted)
     if not game.num_chance:
@@ -266,9 +267,9 @@ def _choices(game: Game, node: State, wanted: Array) -> tuple[Array, Array, Arra
 
 
 def select(tree: BeamTree) -> BeamTree:
-    """Choose the open node of highest priority, the first of equal ones, and close it.
+    """Choose in each of B trees the open node of highest priority, the first of equal ones, and close it.
 
-    In two steps, the expansion and then its child, so that E and K numbers are looked at instead of their product.
+    Two steps, the expansion and then its child, compare E + K numbers instead of E * K.
     """
     batch, expansions = tree.highest.shape
     width = tree.priority.shape[1] // expansions
@@ -288,7 +289,7 @@ def select(tree: BeamTree) -> BeamTree:
 
 
 def back_up(game: Game, tree: BeamTree) -> tuple[Array, Array]:
-    """float32 and bool [B, E*K]: each child's value for side 0 after the search, and whether the rules alone decide it.
+    """Back up values. Returns each child's value for side 0, float32 [B, E*K], and whether it is proven, bool [B, E*K].
 
     A node is made after its parent, so one pass over the expansions, last first, meets children before their parents.
     """
@@ -313,11 +314,11 @@ def back_up(game: Game, tree: BeamTree) -> tuple[Array, Array]:
 
 
 _back_up = jax.jit(back_up, static_argnums=0)
-"""For callers on the host: a loop that is not compiled would be traced and compiled at each call."""
+"""`back_up`, compiled, for callers on the host: a bare loop would be traced and compiled at each call."""
 
 
 def best_line(game: Game, tree: BeamTree, root: int = 0) -> list[int]:
-    """The moves that the tree of one root expects, on the host: the best child of the best child, up to a roll."""
+    """List the moves that the tree of one root expects: the best child, its best child, and so on up to a roll."""
     tree, value = jax.device_get((tree, _back_up(game, tree)[0]))
     # A row that has nothing left to expand while others go on still gets entries, of no children.
     expanded_as = {int(slot): e for e, slot in enumerate(tree.slot[root]) if tree.children[root, e] > 0}

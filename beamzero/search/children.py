@@ -1,4 +1,4 @@
-"""The children of a batch of nodes, and what they are worth: the score where the game is over, else V.
+"""The children of a batch of nodes, and their values: the score where the game is over, else V.
 
 Two ways, for two kinds of games. Where most of a node's slots hold a move (Connect Four: 7 slots, 6.5 moves), all
 children are made at once, and V is asked for those that are real and not over. Where most slots are empty (Othello: 9
@@ -21,14 +21,14 @@ from beamzero.games import Game, State
 from beamzero.search.evaluator import Evaluator, side_sign
 
 _NARROW = 16
-"""Slots of a node up to which most hold a move."""
+"""The most slots of a node at which still most hold a move."""
 
 StepFunction = Callable[[State, Array], State]
-"""The state after a move, of one state."""
+"""A function of one state and a move to the state after it."""
 
 
 class Children(NamedTuple):
-    """What is known about the children of B nodes, in K slots each; zeros where there is none."""
+    """The values of the children of B nodes, in K slots each; zeros in empty slots."""
 
     value: Array  # float32 [B, K] for side 0
     over: Array  # bool [B, K]
@@ -36,24 +36,30 @@ class Children(NamedTuple):
 
 
 def slots_of(game: Game) -> int:
-    """K: the most children of a node, be they moves or outcomes of a chance event."""
+    """Give K, the most children of a node, be they moves or outcomes of a chance event."""
     return max(game.max_moves, game.num_chance)
 
 
 def is_narrow(game: Game) -> bool:
-    """Whether most of a node's slots hold a move."""
+    """Tell whether most slots of a node hold a move."""
     return game.max_moves <= _NARROW
 
 
 def listed_moves(game: Game, states: State, wanted: Array | None = None) -> tuple[Array, Array, Array]:
-    """int32 [B, K], int32 [B], bool [B, K]: moves, how many, which slots hold one; none where `wanted` [B] is false."""
+    """List the moves of B states, none where `wanted` [B] is false.
+
+    Returns the moves, int32 [B, K]; how many there are, int32 [B]; and which slots hold one, bool [B, K].
+    """
     moves, count = jax.vmap(game.moves)(states)
     count = count if wanted is None else jnp.where(wanted, count, 0)
     return moves, count, jnp.arange(game.max_moves, dtype=jnp.int32)[None] < count[:, None]
 
 
 def listed_outcomes(game: Game, states: State) -> tuple[Array, Array, Array]:
-    """int32 [B, C], int32 [B], float32 [B, C]: the possible outcomes packed to the front, how many, and their probs."""
+    """List the outcomes of the chance events of B states, the possible ones first.
+
+    Returns the outcomes, int32 [B, C]; how many are possible, int32 [B]; and their probabilities, float32 [B, C].
+    """
     probs = jax.vmap(game.chance)(states)
     outcomes = jnp.argsort(probs <= 0, axis=1, stable=True).astype(jnp.int32)
     return outcomes, jnp.sum(probs > 0, axis=1, dtype=jnp.int32), jnp.take_along_axis(probs, outcomes, axis=1)
@@ -62,7 +68,7 @@ def listed_outcomes(game: Game, states: State) -> tuple[Array, Array, Array]:
 def value_children(
     game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: StepFunction | None = None
 ) -> Children:
-    """The children by `moves` [B, K] of each node [B] where `listed` [B, K] holds; `step` is the game's by default."""
+    """Value the children by `moves` [B, K] of B nodes, where `listed` [B, K] holds; `step` is the game's by default."""
     way = _all_at_once if listed.shape[1] <= _NARROW else _packed
     return way(game, evaluator, node, moves, listed, step or game.step)
 
@@ -70,6 +76,7 @@ def value_children(
 def _all_at_once(
     game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: StepFunction
 ) -> Children:
+    """Value children as `value_children` does, for games with few empty slots: make all, then pack those for V."""
     batch, width = listed.shape
     children = jax.vmap(jax.vmap(step, (None, 0)))(node, moves)  # [B, K, ...]
     flat = jax.tree.map(lambda x: x.reshape(batch * width, *x.shape[2:]), children)
@@ -81,6 +88,7 @@ def _all_at_once(
 
 
 def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed: Array, step: StepFunction) -> Children:
+    """Value children as `value_children` does, for games with many empty slots: make only children of real moves."""
     rows = jnp.arange(listed.size, dtype=jnp.int32) // listed.shape[1], moves.reshape(-1)
 
     def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:
@@ -97,18 +105,18 @@ def _packed(game: Game, evaluator: Evaluator, node: State, moves: Array, listed:
 
 
 def children_at_once(game: Game, batch: int) -> int:
-    """Of a batch of nodes with more slots than moves, how many children are made and valued at a time.
+    """Give the number of children that are made and valued at a time, of `batch` nodes with more slots than moves.
 
-    Where an eighth of the slots holds moves, that is at most a quarter of them, and seven eighths of the work count.
+    Where an eighth of the slots holds moves, a chunk has at most a quarter of those, and 7 of 8 rows do useful work.
     """
     return chunk_rows(batch * slots_of(game), parts=32, row_bytes=4 * math.prod(game.observation_shape))
 
 
 def best_child(value: Array, proven: Array, count: Array, sign: Array) -> tuple[Array, Array]:
-    """float32 and bool [B]: the best of K children for the side to move, as a value for side 0, and if it is proven.
+    """Find the best of K children for the side to move in B nodes; `value` and `proven` are [B, K], `sign` [B].
 
-    It is when every child is, or when a proven child already scores all there is to win. A `sign` of 0 is that of
-    chance: the value means nothing then, and the node is proven when every child is.
+    Returns its value for side 0, float32 [B], and whether the node is proven, bool [B]: when every child is, or when a
+    proven child wins. Where chance decides, `sign` is 0: the value means nothing, and only the first rule holds.
     """
     listed = jnp.arange(value.shape[1], dtype=jnp.int32)[None] < count[:, None]
     own = jnp.where(listed, sign[:, None] * value, -jnp.inf)

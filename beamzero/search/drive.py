@@ -1,7 +1,7 @@
-"""The driver of all searches: slice by slice, under limits and a clock, until it is done or someone says stop.
+"""The driver of all searches: slice by slice, under limits and a clock, until a search is done or stopped.
 
-Everything is compiled before the clock starts. A slice takes about a twentieth of a second; after each of them limits,
-clock and stop are looked at, Ctrl-C is heard, and those who watch are told.
+Everything is compiled before the clock starts. A slice takes about a twentieth of a second. After each slice the driver
+checks limits, clock and stop, lets Ctrl-C through, and reports progress.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from beamzero.search.limit import Limit
 from beamzero.search.protocol import Carry, Outlook, Search, Spent
 
 _SLICE_SECONDS = 0.05
-"""How long a slice takes, about."""
+"""The duration of a slice, about."""
 
 _REPORT_SECONDS = 1.0
-"""How often those who watch are told of a search that has no depths."""
+"""The time between two reports of a search that has no depths."""
 
 _MOST_UNITS = 2**24
-"""Units of a slice, so that numbers do not run over."""
+"""The most units of a slice, so that int32 does not overflow."""
 
 
 class Timer:
-    """The time of one move: when it began, and whether someone has called an end to it."""
+    """The time of one move: when it began, and whether it was stopped."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
@@ -42,11 +42,11 @@ class Timer:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Give the seconds since the move began."""
         return time.monotonic() - self.began
 
     def stop(self) -> None:
-        """Call an end."""
+        """Stop the search of this move; any thread may do so."""
         self._stop.set()
 
     @property
@@ -54,7 +54,7 @@ class Timer:
         return self._stop.is_set()
 
     def wait(self) -> None:
-        """Wait until someone calls an end."""
+        """Wait until `stop` is called."""
         self._stop.wait()
 
     def again(self) -> Timer:
@@ -64,43 +64,43 @@ class Timer:
         return other
 
     def left(self, seconds: float | None) -> float:
-        """Count how many of the `seconds` remain: none once it was stopped, always some where there is no limit."""
+        """Count how many of the `seconds` remain: 0 once it was stopped, infinitely many where there is no limit."""
         if self.stopped:
             return 0.0
         return math.inf if seconds is None else seconds - self.elapsed
 
 
 class Snapshot(NamedTuple):
-    """All that a search knows of one position at one moment, on the host."""
+    """The result of a search of one position at one moment, on the host."""
 
     result: SearchResult
-    """Of a batch of one."""
+    """The result of a batch of one."""
     outlook: Outlook
     depth: int
-    """Plies or turns of the deepest search that came to its end; 0 of a search without depths."""
+    """Plies or turns of the deepest search that came to its end; 0 for a search without depths."""
     evaluations: int
     """Positions put to the evaluator."""
     seconds: float
-    """Since the clock was started."""
+    """Seconds since the timer began."""
 
     @property
     def action(self) -> int:
-        """The move to play."""
+        """Give the move to play."""
         return int(self.result.action[0])
 
     @property
     def line(self) -> list[int]:
-        """The line that is expected after the move to play: that of the outlook, where it begins so."""
+        """Give the expected line, which begins with the move to play: the outlook's where that does so, too."""
         return self.outlook.line if self.outlook.line[:1] == [self.action] else [self.action]
 
     @property
     def value(self) -> float:
-        """For the side to move."""
+        """Give the value for the side to move, in [-1, 1]."""
         return self.outlook.value
 
     @property
     def nodes(self) -> int:
-        """Positions made, or looked at."""
+        """Count the positions that were made, or looked at."""
         return int(self.result.nodes[0])
 
 
@@ -109,7 +109,7 @@ NO_LIMIT = Limit()
 
 
 def no_watch(snapshot: Snapshot) -> None:
-    """Tell no one."""
+    """Report nothing."""
 
 
 def think(
@@ -122,11 +122,11 @@ def think(
     timer: Timer | None = None,
     watch: Watch = no_watch,
 ) -> Snapshot:
-    """Think about one position until the `limit` is reached, the `timer` is stopped or the search is done.
+    """Search one position until the `limit` is reached, the `timer` is stopped or the search is done.
 
     Seconds count from when the timer was made, or without one from after everything is compiled. The first unit of work
-    is always done, so that there is an answer. `watch` is told of each depth that comes to its end, of searches without
-    depths once a second, and of the last.
+    is always done, so that there is an answer. `watch` gets a snapshot of each depth that comes to its end, of a search
+    without depths one a second, and the last one.
     """
     states = jax.tree.map(lambda x: np.asarray(x)[None], state)
     driven = _Driven(search, game, evaluator, key)
@@ -156,6 +156,7 @@ def think(
 
 
 def _is_reached(limit: Limit, spent: Spent) -> bool:
+    """Tell whether the work done so far reaches a bound of depth, nodes or evaluations."""
     bounds = (limit.depth, spent.depth), (limit.nodes, spent.nodes), (limit.evaluations, spent.evaluations)
     return any(bound is not None and int(so_far[0]) >= bound for bound, so_far in bounds)
 
@@ -175,16 +176,16 @@ def _next_budget(budget: int, spent: Spent, each: float, left: float, limit: Lim
 
 
 class _Driven:
-    """A search with what it is given, compiled."""
+    """A compiled search with its game, evaluator and key."""
 
     def __init__(self, search: Search, game: Game, evaluator: Evaluator, key: Array) -> None:
         self._search, self._game, self._evaluator, self._key = search, game, evaluator, key
         self.units = 0
-        """Of the last slice."""
+        """Units of the last slice."""
         self._before = 0
 
     def compile(self, states: State) -> None:
-        """Go once through everything, unless that was done before."""
+        """Run everything once, unless that was done before, so that it is compiled."""
         shapes = tuple((x.shape, x.dtype) for x in jax.tree.leaves((self._evaluator, states)))
         mark = self._search, self._game, jax.tree.structure(self._evaluator), shapes
         if mark not in _COMPILED:

@@ -1,4 +1,4 @@
-"""What a search asks about a position, and where the answers can come from."""
+"""Evaluators, which give a search values and scores of positions, and results, which a search gives back."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ class Evaluator(NamedTuple):
     """
 
     value: Partial
-    """States [B] to float32 [B]: the expected result for the side to move, in [-1, 1]."""
+    """A function of states [B] to float32 [B]: the expected result for the side to move, in [-1, 1]."""
 
     scores: Partial
-    """States [B] to float32 [B, A]: Q of each action for the side to move (PROBS), or policy logits (AlphaZero)."""
+    """A function of states [B] to float32 [B, A]: Q of each action for the side to move, or policy logits."""
 
     exact: Partial | None = None
-    """States [B] to bool [B], float32 [B]: whether a table of solved positions has them, and the result for the side
-    to move; None where there is no table. Only searches that play lines to their end ask it."""
+    """A function of states [B] to bool [B] and float32 [B]: whether a table of solved positions has them, and the
+    result for the side to move; None where there is no table. Only searches that play lines to their end ask it."""
 
     both: Partial | None = None
-    """States [B] to `value` and `scores` at once, where one net gives both; None where two do."""
+    """A function of states [B] to value and scores at once, where one net gives both; None where two nets do."""
 
     def value_and_scores(self, states: State) -> tuple[Array, Array]:
-        """float32 [B] and [B, A]: both answers, at the price of one where one net gives both."""
+        """Give the values, float32 [B], and the scores, float32 [B, A]; one net that gives both is run once."""
         return (self.value(states), self.scores(states)) if self.both is None else self.both(states)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Zeros:
-    """Zeros of one number, or of `width` numbers, for each state."""
+    """A function of states [B] to zeros, float32 [B] or [B, width]."""
 
     width: int | None = None
 
@@ -50,12 +50,12 @@ class _Zeros:
 
 
 def zero_evaluator(game: Game) -> Evaluator:
-    """Knows nothing: every position is even and every move alike."""
+    """Make an evaluator that knows nothing: every value and every score is 0."""
     return Evaluator(value=Partial(_Zeros()), scores=Partial(_Zeros(game.num_actions)))
 
 
 class SearchResult(NamedTuple):
-    """What a search found, for a batch of B roots."""
+    """The result of a search, for a batch of B roots."""
 
     action: Array  # int32 [B] the move to play; chosen at random by the key between equal ones
     values: Array  # float32 [B, A] the value of each move for the side to move at the root; -inf where illegal
@@ -67,7 +67,7 @@ class SearchResult(NamedTuple):
 
 @functools.partial(jax.jit, inline=True)
 def choose_best(values: Array, key: Array) -> tuple[Array, Array]:
-    """int32 [B], float32 [B, A]: one of the highest `values` [B, A], drawn by the key; the even policy over them."""
+    """Draw one of the highest `values` [B, A]. Returns it, int32 [B], and the even policy over them, float32 [B, A]."""
     best = values == jnp.max(values, axis=1, keepdims=True)
     draw = jax.random.uniform(key, values.shape)
     action = jnp.argmax(jnp.where(best, draw, -1.0), axis=1).astype(jnp.int32)
@@ -76,7 +76,10 @@ def choose_best(values: Array, key: Array) -> tuple[Array, Array]:
 
 
 def first_highest(numbers: Array) -> Array:
-    """int32 [B]: argmax of [B, N], no NaN, the first of equal ones. On a CPU, XLA's own is six times slower."""
+    """Find the argmax of `numbers` [B, N] without NaN, the first of equal ones. Returns int32 [B].
+
+    On a CPU, XLA's own argmax is six times slower.
+    """
     size = numbers.shape[1]
     backwards = jnp.arange(size, 0, -1, dtype=jnp.float32)[None]
     highest = jnp.max(numbers, axis=1, keepdims=True)
@@ -84,7 +87,7 @@ def first_highest(numbers: Array) -> Array:
 
 
 class RootMoves(NamedTuple):
-    """What a search knows about the moves of B roots, in K slots."""
+    """The moves of B roots and their values, in K slots."""
 
     moves: Array  # int32 [B, K]
     listed: Array  # bool [B, K] which slots hold a move
@@ -93,7 +96,7 @@ class RootMoves(NamedTuple):
 
 
 def choose_move(game: Game, roots: RootMoves, nodes: Array, key: Array) -> SearchResult:
-    """The result of a search that saw `nodes` [B] positions: one of the best moves, and all numbers by action."""
+    """Draw one of the best moves of each of B roots, and lay out all numbers by action; `nodes` [B] are positions."""
     moves, listed, values, proven = roots
     slot, policy = choose_best(values, key)
 
@@ -111,17 +114,17 @@ def choose_move(game: Game, roots: RootMoves, nodes: Array, key: Array) -> Searc
 
 
 def scores_of_moves(evaluator: Evaluator, states: State, moves: Array) -> Array:
-    """float32 [B, K]: what the evaluator says of `moves` [B, K]; anything where a slot holds none."""
+    """Give the evaluator's scores of `moves` [B, K], float32 [B, K]; anything in empty slots."""
     return jnp.take_along_axis(evaluator.scores(states), moves, axis=1)
 
 
 def side_sign(game: Game, states: State) -> Array:
-    """float32 [B]: +1 where side 0 chooses next, -1 where side 1 does. A value times this is the value for side 0."""
+    """Give +1 where side 0 chooses next, -1 where side 1 does, float32 [B]. A value times this is that for side 0."""
     return (1 - 2 * jax.vmap(game.next_side)(states)).astype(jnp.float32)
 
 
 def spread(moves: Array, listed: Array, values: Array, num_actions: int, fill: float) -> Array:
-    """Values [B, K] of moves, laid out by action: [B, A], `fill` where no slot that is `listed` [B, K] has the move."""
+    """Lay out `values` [B, K] of moves by action, [B, A]: `fill` where no slot that is `listed` [B, K] has the move."""
     places = jnp.where(listed, moves, num_actions)
     rows = jnp.arange(moves.shape[0], dtype=jnp.int32)[:, None]
     return jnp.full((moves.shape[0], num_actions), fill, values.dtype).at[rows, places].set(values, mode="drop")

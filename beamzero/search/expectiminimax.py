@@ -1,11 +1,11 @@
-"""Expectiminimax: minimax where chance has a say, as a depth-first search of one position.
+"""Expectiminimax: minimax with chance events, as a depth-first search of one position.
 
 A turn is all that a side does between two chance events, however many moves that is; the depth counts turns. Where it
 is used up, the state in which chance would decide next is evaluated as it is, for the side that chooses after it.
 
 Every value is one for side 0, in [-1, 1]: side 0 takes the highest, side 1 the lowest, chance the mean. A node is
-expanded by making all its children at once, and those whose value is known then and there are done with; the others are
-searched one after the other. Nothing is searched that cannot matter:
+expanded by making all its children at once. Those whose value is known at once are done; the others are searched one
+after the other. Nothing is searched that cannot matter:
 
 - a side leaves out what the other side would not allow (alpha-beta);
 - at a chance event, once the outcomes that are left could not bring the mean back into the window even if all of them
@@ -34,40 +34,42 @@ from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose
 from beamzero.search.protocol import Option, Search, Spent
 
 LOW, HIGH = np.float32(-1), np.float32(1)
-"""The bounds of values."""
+"""Bounds of values."""
 
 MOST_TURNS = 8
+"""The deepest search, in turns."""
 _LONGEST_TURN = 6
-"""Moves of one turn, at most, that are followed; what is longer is evaluated where it stands."""
+"""The most moves of one turn that are followed; after these the position is evaluated as it is."""
 
 _OUTSIDE, _MARGIN = np.float32(2), np.float32(1e-6)
 NO_NODE_LIMIT = 2**31 - 1
+"""As the number of nodes: no limit. The searches then go to the full depth at once."""
 _ENDLESS = np.int32(2**30)
 """Nodes that no search of one depth expands."""
 
 
 class Frame(NamedTuple):
-    """A node that is being searched; [R, ...] the path from the root to it."""
+    """A node that is being searched, with its W children; [R, ...] on the path from the root."""
 
     kids: State  # [W, ...] its children
-    values: Array  # float32 [W] what is known of them, for side 0
-    todo: Array  # bool [W] those that are still to be searched
+    values: Array  # float32 [W] the values of children that are known so far, for side 0
+    todo: Array  # bool [W] children that are still to be searched
     probs: Array  # float32 [W] of the outcomes, where chance decides
     sign: Array  # float32 [] 1 where side 0 chooses, -1 where side 1 does, 0 where chance does
-    best: Array  # float32 [] the best value so far; where chance decides, the sum over what is known
-    rest: Array  # float32 [] the probs of what is not known yet
-    low: Array  # float32 [] what is not above this does not matter
-    high: Array  # float32 [] nor what is not below this
-    turns: Array  # int32 [] still to be searched
+    best: Array  # float32 [] the best value so far; where chance decides, the weighted sum of the known ones
+    rest: Array  # float32 [] the total probability of outcomes that are not known yet
+    low: Array  # float32 [] values up to this do not matter
+    high: Array  # float32 [] values from this on do not matter
+    turns: Array  # int32 [] turns still to be searched
     slot: Array  # int32 [] the child that is being searched
-    key: Array  # uint32 [2] of the position
+    key: Array  # uint32 [2] the key of the position
 
 
 class Path(NamedTuple):
     """A search of one position to one depth."""
 
     frames: Frame  # [R, ...]
-    row: Array  # int32 [] of the current node; -1: the search is finished
+    row: Array  # int32 [] the row of the current node; -1: the search is finished
     table: Array  # uint32 [T, 4] two words of a key, the turns left, the bits of the exact value
     nodes: Array  # int32 [] positions made
     expanded: Array  # int32 [] nodes whose children were made
@@ -77,35 +79,36 @@ class Turns(NamedTuple):
     """A search of B positions, one after the other."""
 
     roots: State  # [B, ...]
-    seeds: Array  # uint32 [B] by which outcomes are drawn
+    seeds: Array  # uint32 [B] seeds by which outcomes are drawn
     row: Array  # int32 [] the position that is searched; B: all are
     path: Path
     depth: Array  # int32 [] the turns of the search under way
     values: Array  # float32 [B, W] of the moves, for side 0, by the deepest search that came to its end
-    found: Array  # int32 [B] its turns; 0: there was none yet
+    found: Array  # int32 [B] the turns of the deepest search that came to its end; 0: there was none yet
     nodes: Array  # int32 [B] positions made, by all searches
     units: Array  # int32 [] nodes expanded, of all positions together
 
 
 @dataclasses.dataclass(frozen=True)
 class Expectiminimax(Search):
-    """Search a position some turns deep."""
+    """Expectiminimax some turns deep."""
 
     depth: int = 2
-    """Turns: with 1 it looks at the end of its own, with 2 at that of each answer to each roll."""
+    """Turns: with 1 the search ends with the mover's own turn, with 2 with each answer to each roll."""
     nodes: int = NO_NODE_LIMIT
-    """Positions after which a search is given up, and what one turn less says counts; the first is always searched."""
+    """Positions after which the search of a depth is given up, and that of one turn less counts; one turn is always
+    searched."""
     prune: bool = True
     """Leave out what cannot matter."""
     rolls: int = 0
-    """So many outcomes of each chance event, drawn by their probs without repeating one; 0 for all of them.
+    """The number of outcomes of a chance event that are followed, drawn by probability without repetition; 0 for all.
 
-    The same ones for all events of a search at the same depth: moves are then compared by the same luck.
+    All events of a search at one depth draw the same ones, so that moves are compared by the same luck.
     """
     entries: int = 2**14
     """Places in the table of positions, a power of two; 0 for no table."""
     every_move: bool = False
-    """Find out exactly what each move is worth, not only the best one."""
+    """Find the exact value of each move, not only of the best one."""
 
     one_by_one = True
 
@@ -120,7 +123,7 @@ class Expectiminimax(Search):
             raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Turns:
-        """Stand before the first position."""
+        """Begin with the first of B positions."""
         size = jax.tree.leaves(states)[0].shape[0]
         seeds = jax.random.bits(key, (size,), jnp.uint32)
         depth, none = jnp.int32(self._first_depth), jnp.zeros(size, jnp.int32)
@@ -130,11 +133,11 @@ class Expectiminimax(Search):
 
     @property
     def _first_depth(self) -> int:
-        """With a limit of nodes one turn is searched, then two and so on."""
+        """Give the turns of the first search: with a limit of nodes it is one turn, then two and so on."""
         return 1 if self.nodes < NO_NODE_LIMIT else self.depth
 
     def advance(self, game: Game, evaluator: Evaluator, carry: Turns, budget: Array | int) -> Turns:
-        """Expand some nodes more, until one more depth of the current position has come to its end, or was given up.
+        """Expand up to `budget` more nodes, until a depth of the current position has come to its end, or was given up.
 
         The first depth of a position is searched to its end whatever the budget is.
         """
@@ -192,7 +195,7 @@ class Expectiminimax(Search):
         return choose_move(game, RootMoves(moves, listed, own, jnp.zeros(listed.shape, jnp.bool_)), carry.nodes, key)
 
     def anytime(self) -> Expectiminimax:
-        """Make one that goes deeper turn by turn, and so has an early answer."""
+        """Make a search that goes deeper turn by turn, and so has an early answer."""
         return dataclasses.replace(self, nodes=min(self.nodes, NO_NODE_LIMIT - 1))
 
     def with_every_move(self) -> Expectiminimax:
@@ -208,7 +211,7 @@ class Expectiminimax(Search):
     # --- one step at a time ----------------------------------------------------------------------------------------
 
     def _begin(self, game: Game, evaluator: Evaluator, root: State, seed: Array, depth: Array, nodes: Array) -> Path:
-        """A search of a position in which someone has to choose, after `nodes` were made by others."""
+        """Begin to search a position in which a side chooses; shallower searches of it have made `nodes` positions."""
         rows = self.depth * (_LONGEST_TURN + 1)
         table = jnp.zeros((max(1, self.entries), 4), jnp.uint32)
         first, made = self._expand(game, evaluator, seed, root, game.hash(root), depth, -_OUTSIDE, _OUTSIDE)
@@ -216,9 +219,9 @@ class Expectiminimax(Search):
         return Path(frames, jnp.int32(0), table, nodes + made, jnp.int32(0))
 
     def _step(self, game: Game, evaluator: Evaluator, seed: Array, now: Path) -> Path:
-        """Expand the next child of the current node, or take its value from the table; or tell the node above.
+        """Expand the next child of the current node, or take its value from the table; or give a value to the parent.
 
-        One frame is written, and only that is chosen between: what is large would be copied.
+        One frame is written, and `cond` returns only that: large arrays would be copied.
         """
         frame = jax.tree.map(lambda x: x[now.row], now.frames)
         goes_on = jnp.any(frame.todo) & ~(self.prune & (now.row > 0) & _is_cut(frame))
@@ -247,15 +250,15 @@ class Expectiminimax(Search):
         self, game: Game, evaluator: Evaluator, seed: Array, now: Path, frame: Frame, slot: Array,
         child: State, key: Array, turns: Array,
     ) -> tuple[Frame, Array]:  # fmt: skip
-        """The node below, and how many children it has."""
+        """Expand the `child` in `slot`. Returns its frame, and how many children it has."""
         low, high = self._window(frame, slot, now.row == 0)
         room = now.frames.turns.shape[0] - 2 - now.row
         return self._expand(game, evaluator, seed, child, key, turns, low, high, room)
 
     def _with_child_value(self, now: Path, known: Array, slot: Array, value: Array) -> Frame:
-        """The current node, told what its child in `slot` is worth; or, with nothing `known`, the one above it.
+        """Give the current node the value of its child in `slot`, if `known`; else give its own value to its parent.
 
-        The root itself where there is none above.
+        Returns the node that got it; the root as it is where there is no parent.
         """
         node = jax.tree.map(lambda x: x[jnp.where(known, now.row, jnp.maximum(now.row - 1, 0))], now.frames)
         node = node._replace(todo=node.todo & ~(known & (jnp.arange(node.todo.shape[0]) == slot)))
@@ -263,12 +266,12 @@ class Expectiminimax(Search):
         return jax.tree.map(lambda new, old: jnp.where(known | (now.row > 0), new, old), updated, node)
 
     def _window(self, frame: Frame, slot: Array, is_root: Array) -> tuple[Array, Array]:
-        """Between which values a child has to be known exactly."""
+        """Give the bounds, float32 [] each, between which the child in `slot` has to be known exactly."""
         if not self.prune:
             return jnp.float32(-_OUTSIDE), jnp.float32(_OUTSIDE)
         probs, chosen = frame.probs[slot], frame.sign != 0
         others = frame.rest - probs
-        # Of chance: the others can bring the mean up to, or down to, this much.
+        # Where chance decides: bounds of the mean, if all other outcomes were lost or won.
         by_chance = (frame.low - frame.best - others * HIGH) / probs, (frame.high - frame.best - others * LOW) / probs
         low = jnp.where(frame.sign > 0, jnp.maximum(frame.low, frame.best), frame.low)
         high = jnp.where(frame.sign < 0, jnp.minimum(frame.high, frame.best), frame.high)
@@ -280,7 +283,7 @@ class Expectiminimax(Search):
         return low - margin, high + margin
 
     def _remember(self, table: Array, frame: Frame, value: Array, finished: Array) -> Array:
-        """The table with the value of a node that is finished, if that is exact."""
+        """Write the value of a `finished` node into the table, uint32 [T, 4], if that is exact. Returns the table."""
         if not self.entries:
             return table
         exact = finished & (frame.low < value) & (value < frame.high) & ~jnp.any(frame.todo)
@@ -290,7 +293,7 @@ class Expectiminimax(Search):
         return table.at[place].set(jnp.where(exact, entry, table[place]))
 
     def _recall(self, table: Array, key: Array, turns: Array) -> tuple[Array, Array]:
-        """bool [], float32 []: whether the table knows a position, and its value."""
+        """Look up a position. Returns whether the table has it, bool [], and its value, float32 []."""
         if not self.entries:
             return jnp.bool_(False), jnp.float32(0)
         entry = table[_place(key, turns, self.entries)]
@@ -303,7 +306,10 @@ class Expectiminimax(Search):
         self, game: Game, evaluator: Evaluator, seed: Array, state: State, key: Array, turns: Array,
         low: Array | np.float32, high: Array | np.float32, room: Array | int = 1,
     ) -> tuple[Frame, Array]:  # fmt: skip
-        """A node with all its children, and how many there are. Without `room` below it, all children are evaluated."""
+        """Make a node with all its children. Returns its frame and how many there are, int32 [].
+
+        Without `room` for frames below it, all children are evaluated as they are.
+        """
         at_chance = game.player(state) == CHANCE
         kids, listed, probs = lax.cond(
             at_chance,
@@ -329,10 +335,10 @@ class Expectiminimax(Search):
         return frame, jnp.sum(listed, dtype=jnp.int32)
 
     def _outcomes(self, game: Game, state: State, turns: Array, seed: Array) -> tuple[State, Array, Array]:
-        """The states after each outcome of a chance event, which of them are looked at, and their probs."""
+        """Make the states [W] after the outcomes of a chance event. Returns them, bool [W] the followed, and probs."""
         probs = game.chance(state)
         if 0 < self.rolls < game.num_chance:
-            # The highest of log probs plus Gumbel noise are a sample without repetition.
+            # The highest log probabilities plus Gumbel noise are a sample without repetition.
             noise = jax.random.gumbel(jax.random.fold_in(jax.random.key(seed), turns), probs.shape)
             marks = jnp.log(probs) + noise
             chosen = marks >= jnp.sort(marks)[-self.rolls]
@@ -347,22 +353,24 @@ def _take(rows: Any, row: Array | int) -> Any:
 
 
 def _sign(player: Array) -> Array:
-    """float32: 1 for side 0, -1 for side 1."""
+    """Give 1 for side 0 and -1 for side 1, float32 of the same shape."""
     return (1 - 2 * player).astype(jnp.float32)
 
 
 def _place(key: Array, turns: Array, entries: int) -> Array:
+    """Find the row, int32 [], of a position with so many turns left in a table of `entries` rows."""
     return ((key[0] ^ turns.astype(jnp.uint32) * np.uint32(0x9E3779B9)) & np.uint32(entries - 1)).astype(jnp.int32)
 
 
 def _moves(game: Game, state: State) -> tuple[State, Array, Array]:
+    """Make the states [W] after each move. Returns them, bool [W] the real ones, and ones in place of probabilities."""
     moves, count = game.moves(state)
     kids = jax.vmap(lambda action: game.step(state, action))(moves)
     return _widen(game, (kids, jnp.arange(game.max_moves) < count, jnp.ones(game.max_moves, jnp.float32)))
 
 
 def _widen(game: Game, tree: Any) -> Any:
-    """Rows of children padded to the width of a node, with copies of the first."""
+    """Pad children, and what belongs to them, to the width W of a node, with copies of the first child."""
     width = max(game.max_moves, game.num_chance)
     kids, listed, probs = tree
 
@@ -374,27 +382,27 @@ def _widen(game: Game, tree: Any) -> Any:
 
 
 def _likeliest(frame: Frame) -> Array:
-    """The child to search next: the one that the evaluation likes best, or the likeliest outcome."""
+    """Choose the child to search next, int32 []: the one with the best evaluation, or the likeliest outcome."""
     promise = jnp.where(frame.sign == 0, frame.probs, frame.sign * frame.values)
     return jnp.argmax(jnp.where(frame.todo, promise, -_OUTSIDE))
 
 
 def _is_cut(frame: Frame) -> Array:
-    """bool []: whether nothing that is left can bring the value back into the window."""
+    """Tell, bool [], whether no child that is left can bring the value back into the window."""
     by_chance = (frame.best + frame.rest * HIGH <= frame.low) | (frame.best + frame.rest * LOW >= frame.high)
     by_choice = jnp.where(frame.sign > 0, frame.best >= frame.high, frame.best <= frame.low)
     return jnp.where(frame.sign == 0, by_chance, by_choice)
 
 
 def _result(frame: Frame) -> Array:
-    """The value of a node; outside its window a bound: what it is at most below it, at least above it."""
+    """Give the value of a node, float32 []; outside its window a bound: an upper one below it, a lower one above it."""
     highest = frame.best + frame.rest * HIGH
     by_chance = jnp.where(highest <= frame.low, highest, frame.best + frame.rest * LOW)
     return jnp.where(frame.sign == 0, by_chance, frame.best)
 
 
 def _add_child_value(parent: Frame, slot: Array, value: Array) -> Frame:
-    """A node that has been told what one of its children is worth."""
+    """Add to a node the value of its child in `slot`. Returns the node."""
     probs = parent.probs[slot]
     chosen = jnp.where(parent.sign > 0, jnp.maximum(parent.best, value), jnp.minimum(parent.best, value))
     at_chance = parent.sign == 0

@@ -1,4 +1,4 @@
-"""How long to think."""
+"""The limit of a search: depth, nodes, seconds, evaluations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 from beamzero.core.errors import BadInput
 
 MAX_DEPTH = 64
-"""The deepest search, in plies: what `Game.hash` may count on."""
+"""The deepest search, in plies; `Game.hash` may rely on it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Limit:
             raise BadInput(f"seconds is {self.seconds:g}, but must be more than 0 and at most 86400")
 
     def __bool__(self) -> bool:
-        """Tell if there is any bound."""
+        """Tell whether there is any bound."""
         return any(bound is not None for bound in dataclasses.astuple(self))
 
     def within(self, other: Limit | None) -> Limit:

@@ -1,4 +1,4 @@
-"""Exhaustive search to a few plies, for any game, on hundreds of positions at once."""
+"""Exhaustive search of a few plies, for any game, on hundreds of positions at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from beamzero.search.protocol import OneStep, Spent
 
 @dataclasses.dataclass(frozen=True)
 class Lookahead(OneStep):
-    """Sees wins and losses within `depth` plies, prefers a win, avoids a loss, and chooses at random among the rest."""
+    """A search of all lines of `depth` plies, which takes a win, avoids a loss, and draws among other moves."""
 
     depth: int
 
@@ -45,22 +45,22 @@ class Lookahead(OneStep):
 
 
 class LookaheadCarry(NamedTuple):
-    """The moves of B positions, after a look ahead."""
+    """The moves of B positions with their values."""
 
     roots: RootMoves
     nodes: Array  # int32 [B]
 
 
 class Solved(NamedTuple):
-    """The values of positions, by a search of some plies."""
+    """The values of positions, [B] or [B, K], by a search of some plies."""
 
-    value: Array  # float32, for side 0; what lies beyond the depth counts 0
+    value: Array  # float32, for side 0; positions beyond the depth count 0
     proven: Array  # bool
-    nodes: Array  # int32, positions seen
+    nodes: Array  # int32, positions made
 
 
 def _solve(game: Game, states: State, real: Array, depth: int) -> Solved:
-    """[B] positions with `depth` more plies; those where `real` [B] is false cost nothing and may be anything."""
+    """Search B positions `depth` plies deep; those where `real` [B] is false cost nothing and may be anything."""
     over, score = jax.vmap(game.over)(states), jax.vmap(game.score)(states)
     if depth == 0:
         return Solved(score, over, jnp.ones(over.shape, jnp.int32))
@@ -75,7 +75,7 @@ def _solve(game: Game, states: State, real: Array, depth: int) -> Solved:
 
 
 def _solve_children(game: Game, states: State, moves: Array, listed: Array, depth: int) -> Solved:
-    """[B, K]: the children by `moves` where `listed`, zeros elsewhere.
+    """Search the children [B, K] by `moves` of B states, where `listed` [B, K]; zeros elsewhere.
 
     The real moves of the batch are packed together and done in chunks, each down to its leaves before the next begins,
     so that memory holds no more than one chunk for each ply.
@@ -95,5 +95,5 @@ def _solve_children(game: Game, states: State, moves: Array, listed: Array, dept
 
 
 def affordable_depth(game: Game) -> int:
-    """How deep an exhaustive look is worth waiting for, given how many moves a position can have."""
+    """Choose a depth at which an exhaustive search takes little time, by the most moves of a position."""
     return 3 if game.max_moves <= 16 else 2 if game.max_moves <= 64 else 1

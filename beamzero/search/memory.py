@@ -1,4 +1,4 @@
-"""How much memory there is, how much something would take, and the refusal where that is more.
+"""Memory: how much is free, how much something would take, and an error where that is more.
 
 Estimates are products of shapes and whole numbers: nothing large is made or compiled for them. They count what grows
 with the settings and leave out what every process takes, so that they are rather too low than too high.
@@ -18,36 +18,36 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game
 
 Needs = Mapping[str, int]
-"""About how many bytes are taken, by what a person would have to change for them to be fewer, as `fewer` says it."""
+"""Bytes that something takes, about, by the advice that would lower them, such as "fewer games (now 100)"."""
 
 
 def fewer(**settings: int) -> str:
-    """Name settings that count something, and what they are now."""
+    """Write the advice to lower settings that count something, such as "fewer games (now 100)"."""
     return "fewer " + " or ".join(f"{name} (now {now})" for name, now in settings.items())
 
 
 def smaller(**settings: Any) -> str:
-    """Name settings, and what they are now."""
+    """Write the advice to lower settings that are sizes, such as "a smaller batch (now 64)"."""
     return "a smaller " + " or ".join(f"{name} (now {now})" for name, now in settings.items())
 
 
 def together(*needs: Needs) -> Needs:
-    """Add up what is taken at the same time."""
+    """Add up needs of the same time, by advice."""
     return {what: sum(one.get(what, 0) for one in needs) for one in needs for what in one}
 
 
 def heaviest(*needs: Needs) -> Needs:
-    """Choose the one that takes most, of things that are done one after another."""
+    """Choose the largest of needs that come one after another."""
     return max(needs, key=total_bytes)
 
 
 def total_bytes(needs: Needs) -> int:
-    """Add up all bytes."""
+    """Add up all bytes of some needs."""
     return sum(needs.values())
 
 
 def bytes_of(tree: Any) -> int:
-    """Count the bytes of the arrays of a pytree, or of those that shapes stand for."""
+    """Count the bytes of a pytree of arrays or of shapes."""
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
 
 
@@ -72,13 +72,14 @@ def check_memory(needs: Needs, what: str = "this", on_host: bool = False, instea
 
 
 def _advice(needs: Needs) -> str:
-    """Name what takes most, and what takes at least a quarter as much."""
+    """Write the advice that lowers most, and all that lower at least a quarter as much."""
     most = max(needs.values())
     largest = sorted((what for what in needs if 4 * needs[what] >= most), key=lambda what: -needs[what])
     return f"use {', or '.join(largest)}"
 
 
 def _gigabytes(number: int) -> str:
+    """Write a number of bytes in GB or MB."""
     if number >= 10 * 2**30:
         return f"{number // 2**30:,} GB"
     return f"{number / 2**30:.1f} GB" if number >= 2**30 else f"{number // 2**20} MB"
@@ -88,7 +89,7 @@ def _gigabytes(number: int) -> str:
 
 
 def free_bytes() -> int:
-    """Find out how much memory this process may still take, on the device that programs run on."""
+    """Count the bytes that this process may still take, on the device that programs run on."""
     if jax.default_backend() == "cpu":
         return host_free_bytes()
     stats = jax.devices()[0].memory_stats() or {}
@@ -96,20 +97,20 @@ def free_bytes() -> int:
 
 
 def host_free_bytes() -> int:
-    """Find out how much of the machine's own memory this process may still take: what others and its cgroups leave.
+    """Count the bytes of the machine's own memory that this process may still take, also by its cgroups.
 
-    What holds copies of files counts as free, since it is given up where it is needed.
+    The page cache counts as free.
     """
     return max(0, min([_available_bytes(), *cgroup_rooms()]))
 
 
 def host_memory_bytes() -> int:
-    """Count the memory of this machine, free or not, beside that of its GPU."""
+    """Count the bytes of this machine's memory, free or not, without that of its GPU."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _available_bytes() -> int:
-    """Ask Linux for what is available; elsewhere the whole memory stands for that."""
+    """Count the bytes that Linux says are available; all memory on other systems."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
@@ -121,12 +122,11 @@ _CGROUPS = {
     "": ("", "memory.max", "memory.current", "inactive_file"),
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""By the controller in /proc/self/cgroup, version 2 and version 1: the folder, and the names of the limit, of what is
-used, and of the files' copies among that."""
+"""The folder and the names of limit, usage and page cache, by controller in /proc/self/cgroup: version 2, then 1."""
 
 
 def cgroup_rooms(groups: str | None = None, root: Path = Path("/sys/fs/cgroup")) -> list[int]:
-    """Find out what the control groups of this process leave it, a number of bytes for each that has a limit.
+    """List the bytes that each control group with a limit leaves to this process.
 
     `groups` is the text of /proc/self/cgroup.
     """
@@ -147,12 +147,13 @@ def cgroup_rooms(groups: str | None = None, root: Path = Path("/sys/fs/cgroup"))
 
 
 def _and_parents(top: Path, path: str) -> Iterator[Path]:
+    """Yield the folder `path` under `top` and all folders above it, up to `top`."""
     parts = [part for part in path.split("/") if part]
     return (top.joinpath(*parts[:number]) for number in range(len(parts), -1, -1))
 
 
 def _room(folder: Path, limit: str, used: str, copies: str) -> int | None:
-    """Read how much a control group has left; None where it has no limit, or is not to be seen from here."""
+    """Read how many bytes a control group has left; None where it has no limit, or cannot be read."""
     try:
         most, now = int((folder / limit).read_text()), int((folder / used).read_text())
         counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())

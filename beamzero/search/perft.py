@@ -1,4 +1,4 @@
-"""Counting the lines of play: the classic proof that rules are right."""
+"""Perft: counts of the lines of play, the classic proof that rules are right."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CHUNK = 4096
 def perft(
     game: Game, depth: int, state: State | None = None, progress: Callable[[int], None] | None = None
 ) -> list[int]:
-    """How many lines of 1, 2, ... `depth` moves there are from `state` (the first one by default).
+    """Count the lines of 1, 2, ... `depth` moves from `state` (the first one by default).
 
-    A line ends where the game is over. `progress` is told now and then how many lines have been counted.
+    A line ends where the game is over. `progress` is called with the number of lines counted so far.
     """
     if state is None:
         state = game.init(jax.random.key(0))
@@ -48,6 +48,7 @@ def _count(
 
 
 def _moves(game: Game, states: State, real: Array) -> tuple[Array, Array]:
+    """List the moves, int32 [CHUNK, K], of the first `real` states and their number, int32 [CHUNK], 0 elsewhere."""
     moves, count = jax.vmap(game.moves)(states)
     goes_on = ~jax.vmap(game.over)(states) & (jnp.arange(_CHUNK, dtype=jnp.int32) < real)
     return moves, jnp.where(goes_on, count, 0)
@@ -55,12 +56,13 @@ def _moves(game: Game, states: State, real: Array) -> tuple[Array, Array]:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _count_children(game: Game, states: State, real: Array) -> Array:
+    """Count the moves, int32 [], of the first `real` of CHUNK states together."""
     return jnp.sum(_moves(game, states, real)[1])
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _list_children(game: Game, states: State, real: Array) -> tuple[Array, Array, Array]:
-    """The moves [CHUNK, K]; the places of real ones among them, packed and padded to whole chunks; how many."""
+    """List the moves, int32 [CHUNK, K]; the places of real ones, packed and padded to whole chunks; their number."""
     moves, count = _moves(game, states, real)
     listed = jnp.arange(game.max_moves, dtype=jnp.int32)[None] < count[:, None]
     places, total = pack(listed.reshape(-1))
@@ -69,6 +71,6 @@ def _list_children(game: Game, states: State, real: Array) -> tuple[Array, Array
 
 @functools.partial(jax.jit, static_argnums=0)
 def _make_children(game: Game, states: State, moves: Array, places: Array, first: Array) -> State:
-    """CHUNK children, from the one numbered `first` on."""
+    """Make CHUNK children, from the one numbered `first` on."""
     here = jax.lax.dynamic_slice(places, (first,), (_CHUNK,))
     return jax.vmap(game.step)(take_rows(states, here // game.max_moves), take_rows(moves.reshape(-1), here))

@@ -1,4 +1,4 @@
-"""Choosing without looking ahead: any legal move, or the one that the evaluator scores highest."""
+"""Choices without a search: any legal move, or the one that the evaluator scores highest."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from beamzero.search.protocol import OneStep, Spent
 
 
 class _MoveCarry(NamedTuple):
-    """The moves of B positions, after one look."""
+    """The moves of B positions with their values."""
 
     roots: RootMoves
     nodes: Array  # int32 [B] positions that were made
-    evaluations: Array  # int32 [B]
+    evaluations: Array  # int32 [B] positions put to the evaluator
 
 
 class _ByMoves(OneStep):
-    """A search whose look at the moves is all it does."""
+    """A search that gives each move a value in one step, and chooses the highest."""
 
     @abc.abstractmethod
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _MoveCarry: ...
@@ -52,7 +52,7 @@ class _ByMoves(OneStep):
 
 @dataclasses.dataclass(frozen=True)
 class OneLook(_ByMoves):
-    """The highest of the evaluator's scores, asked once: the PROBS agent without a search."""
+    """The move with the highest of the evaluator's scores: the PROBS agent without a search."""
 
     plays_policy = True
 
@@ -84,7 +84,7 @@ class _Policy(NamedTuple):
 
 
 class _OnePolicy(OneStep):
-    """A search that asks for a policy, once. Such a net does not tell moves apart: each has the position's value."""
+    """A search that asks for a policy once. The net gives no values of moves: each has the position's value."""
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _Policy:
         value, scores = evaluator.value_and_scores(states)
@@ -112,12 +112,12 @@ class _OnePolicy(OneStep):
 
 @dataclasses.dataclass(frozen=True)
 class Likeliest(_OnePolicy):
-    """The move that the policy gives most, asked once: the AlphaZero agent without a search."""
+    """The move of highest probability in the policy: the AlphaZero agent without a search."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Drawn(_OnePolicy):
-    """A move drawn by the policy, asked once: for games where nobody must be able to tell what one will play."""
+    """A move drawn by the policy, for games in which no opponent may foresee it."""
 
     plays_policy = True
 
@@ -128,7 +128,7 @@ class Drawn(_OnePolicy):
 
 @dataclasses.dataclass(frozen=True)
 class AnyMove(OneStep):
-    """Every legal move with the same probability."""
+    """Any legal move, all equally likely."""
 
     plays_policy = True
 
@@ -157,21 +157,23 @@ class AnyMove(OneStep):
 
 
 def _spent(nodes: Array, evaluations: Array) -> Spent:
+    """Count one unit of work, and these nodes and evaluations, int32 [B] each."""
     return Spent(jnp.int32(1), nodes, evaluations, jnp.zeros_like(nodes))
 
 
 def _batch(states: State) -> int:
+    """Give B, the number of states."""
     return jax.tree.leaves(states)[0].shape[0]
 
 
 def random_moves(game: Game, states: State, key: Array) -> Array:
-    """int32 [B]: a legal move in each state, all equally likely."""
+    """Draw a legal move in each of B states, all equally likely. Returns int32 [B]."""
     batch = jax.tree.leaves(states)[0].shape[0]
     return jax.vmap(game.pick)(states, jax.random.uniform(key, (batch,)))
 
 
 def mean_moves(game: Game, games: int = 64) -> float:
-    """How many legal moves a position of random games has, on average, on the host."""
+    """Average the number of legal moves over the positions of random games."""
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), games))
     moves = positions = 0
     for ply in range(game.max_plies):
@@ -184,7 +186,7 @@ def mean_moves(game: Game, games: int = 64) -> float:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _random_ply(game: Game, states: State, key: Array) -> tuple[State, Array, Array]:
-    """The states after a random move, how many moves there were, and in how many positions."""
+    """Play a random move in B states. Returns the states after it, the number of moves, and that of running games."""
     running = ~jax.vmap(game.over)(states)
     count = jnp.where(running, jax.vmap(game.moves)(states)[1], 0)
     after = jax.vmap(game.step)(states, random_moves(game, states, key))

@@ -1,4 +1,4 @@
-"""Averaging over clairvoyance: deal what is hidden many times, solve each deal with open cards, and take the average.
+"""Averaging over clairvoyance: deal the hidden cards many times, solve each deal with open cards, and average.
 
 It plays as if all cards were shown after the next move. So it never pays for information and never hides any, and it
 believes that it will guess right later on. That is called strategy fusion: it plans different play for deals that it
@@ -23,26 +23,26 @@ from beamzero.search.memory import state_bytes
 from beamzero.solvers.exhaustive import different
 
 _DIGITS = 6
-"""Averages that agree to so many are equal: the order of adding up must not decide."""
+"""Digits to which averages are rounded: the order of adding up must not decide between equal ones."""
 
 
 class Solver(Protocol):
-    """What the moves of a game are worth when all cards are open."""
+    """A function that gives the values of moves when all cards are open."""
 
     def __call__(self, game: Game, states: State) -> np.ndarray:
-        """float32 [N, A]: in each of N states, none of them over, the value of each legal action for the side to move.
+        """Value each legal action for the side to move in N states, none of them over, which are on the host.
 
-        -inf for the other actions. The states are on the host.
+        Returns float32 [N, A], -inf for the other actions.
         """
         ...
 
 
 @dataclasses.dataclass(frozen=True)
 class Clairvoyance:
-    """For each position deal `worlds` times what the deciding seat does not know, and solve them all.
+    """A search that deals the cards that the deciding seat does not know `worlds` times, and solves all deals.
 
-    The worlds come from `Game.determinize` alone, so that what is chosen depends on nothing that is hidden. Equal ones
-    are solved once.
+    The worlds come from `Game.determinize` alone, so that the choice depends on nothing that is hidden. Equal ones are
+    solved once.
     """
 
     solver: Solver
@@ -53,11 +53,11 @@ class Clairvoyance:
             raise BadInput(f"worlds is {self.worlds}, but must be 1 to 10000")
 
     def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count the bytes of all worlds as they are dealt and once more sorted, and of what their moves are worth."""
+        """Count the bytes of all worlds of `roots` positions, twice, since they are sorted, and of their values."""
         return roots * self.worlds * (3 * state_bytes(game) + 16 * game.num_actions)
 
     def __call__(self, game: Game, states: State, key: Array, wanted: np.ndarray | None = None) -> SearchResult:
-        """The result for B positions. Where `wanted` [B] is false nothing is solved, and all moves are alike."""
+        """Search B positions. Where `wanted` [B] is false nothing is solved, and all moves have the value 0."""
         deal_key, choice_key = jax.random.split(key)
         legal, worlds = jax.device_get(_deal(game, self.worlds, states, deal_key))
         wanted = np.ones(len(legal), bool) if wanted is None else np.asarray(wanted)
@@ -81,7 +81,10 @@ class Clairvoyance:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _deal(game: Game, worlds: int, states: State, key: Array) -> tuple[Array, State]:
-    """bool [B, A]: the legal actions; and states [B, worlds] that the deciding seat cannot tell from those given."""
+    """Deal worlds for B states. Returns the legal actions, bool [B, A], and states [B, worlds].
+
+    The deciding seat cannot tell these from the given ones.
+    """
 
     def one(state: State, number: Array) -> State:
         keys = jax.random.split(jax.random.fold_in(key, number), worlds)

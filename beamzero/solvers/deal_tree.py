@@ -1,6 +1,6 @@
-"""Every line of play of every deal of a game with hidden cards, and how well strategies do in it, exactly.
+"""The tree of all deals and all lines of play of a game with hidden cards, and exact values of strategies in it.
 
-A strategy says how likely each action is in each information set, which is all that the seat to move knows. It is a
+A strategy is a probability for each action in each information set, which is all that the seat to move knows. It is a
 table from the bytes of `observe` to probabilities, or one array in the order of `DealTree.information_sets`.
 """
 
@@ -19,28 +19,28 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 
 Strategy = Mapping[bytes, np.ndarray]
-"""float [A]: the probability of each action, by the bytes of what `observe` shows."""
+"""The probability of each action, float [A], by the bytes of `Game.observe`."""
 
 MOST_NODES = 2_000_000
-"""A larger tree is refused."""
+"""The most nodes of a tree; a larger one is refused."""
 
 _ROWS = 512
-"""States that the rules are asked about together, always so many, so that they are compiled once."""
+"""The number of states that are expanded together: always the same, so that the rules are compiled once."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DealTree:
-    """N nodes by their depth, and I information sets in the order in which they are met; A actions.
+    """A tree of N nodes by their depth, and I information sets in the order in which they are met; A actions.
 
     Players have perfect recall, and see how many moves were made: an information set lies at one depth. A deal has no
-    node before it; it stands as its own parent.
+    node before it; it is its own parent.
     """
 
     game: Game
     depths: list[slice]
     """The nodes of each depth; the first ones are the deals."""
     parent: np.ndarray  # int [N] the node before
-    action: np.ndarray  # int [N] what was played there
+    action: np.ndarray  # int [N] the action there that leads to the node
     deal: np.ndarray  # float [N] the probability of the deal
     score: np.ndarray  # float [N] the result for the first side; 0 where the game is not over
     known: np.ndarray  # int [N] the information set; -1 where the game is over
@@ -51,38 +51,41 @@ class DealTree:
 
     @functools.cached_property
     def information_sets(self) -> list[bytes]:
+        """List the I information sets, each as the bytes of its observation."""
         return [observation.tobytes() for observation in self.observations]
 
     @functools.cached_property
     def _chosen_by(self) -> np.ndarray:
-        """int [N]: the side that chose the move to each node."""
+        """Give the side that chose the move to each node, int [N]."""
         return self.mover[self.known[self.parent]]
 
     @functools.cached_property
     def _place(self) -> np.ndarray:
-        """int [N]: where the move to each node stands in an [I, A] array laid out in one row."""
+        """Give the place of the move to each node, int [N], in an [I, A] array laid out in one row."""
         return self.known[self.parent] * self.legal.shape[1] + self.action
 
     @functools.cached_property
     def _entry(self) -> np.ndarray:
-        """int [I]: the first node of each information set."""
+        """Give the first node of each information set, int [I]."""
         running = np.flatnonzero(self.known >= 0)
         return running[np.unique(self.known[running], return_index=True)[1]]
 
     # --- strategies, float [I, A] ----------------------------------------------------------------------------------
 
     def uniform(self) -> np.ndarray:
-        """Every legal action alike."""
+        """Make the strategy that plays every legal action alike, float [I, A]."""
         return self.legal / self.legal.sum(axis=1, keepdims=True)
 
     def as_array(self, strategy: Strategy) -> np.ndarray:
+        """Lay out a table of probabilities as float64 [I, A]."""
         return np.array([strategy[known] for known in self.information_sets], np.float64)
 
     def as_strategy(self, probabilities: np.ndarray) -> Strategy:
+        """Make a table of probabilities from float [I, A]."""
         return dict(zip(self.information_sets, probabilities, strict=True))
 
     def reach(self, strategy: np.ndarray, side: int) -> np.ndarray:
-        """float [N]: the product of the probabilities of all choices of `side` on the way to each node."""
+        """Multiply the probabilities of all choices of `side` on the way to each node. Returns float [N]."""
         reach = np.ones(len(self.parent))
         chance = np.where(self._chosen_by == side, strategy.reshape(-1)[self._place], 1.0)
         for nodes in self.depths[1:]:
@@ -90,34 +93,41 @@ class DealTree:
         return reach
 
     def reach_of_sets(self, strategy: np.ndarray) -> np.ndarray:
-        """float [I]: the same for each information set and the side that moves there, alike in all of its nodes."""
+        """Multiply the probabilities of the mover's own choices on the way to each information set. Returns float [I].
+
+        That product is the same for all nodes of a set.
+        """
         return np.where(self.mover == 0, *(self.reach(strategy, side)[self._entry] for side in (0, 1)))
 
     def action_values(self, strategy: np.ndarray, side: int) -> np.ndarray:
-        """float [I, A]: what each action is worth for `side`, times how likely the other side and the deal lead there.
+        """Give the counterfactual value of each action of `side`, float [I, A].
 
-        It is 0 in the information sets of the other side.
+        That is its value, times the probability that the other side and the deal lead there; 0 in the information sets
+        of the other side.
         """
         return self._back_up(strategy, side, lambda values: strategy)[0]
 
     def value(self, strategy: np.ndarray) -> float:
-        """What the first side wins on average where both sides play by the strategy."""
+        """Give the mean result of the first side where both sides play by the strategy."""
         return self._back_up(strategy, 0, lambda values: strategy)[1]
 
     def set_values(self, strategy: np.ndarray) -> np.ndarray:
-        """float [I]: what the side to move may expect where both play by the strategy; 0 where they never come to."""
+        """Give the mean result of the mover in each information set, float [I], where both sides play by the strategy.
+
+        It is 0 in the sets that they never reach.
+        """
         won = sum(np.sum(strategy * self.action_values(strategy, side), axis=1) for side in (0, 1))
         chances = [np.where(self.mover == side, self._met(strategy, 1 - side), 0.0) for side in (0, 1)]
         met = chances[0] + chances[1]
         return np.where(met > 0, won / np.where(met > 0, met, 1.0), 0.0)
 
     def _met(self, strategy: np.ndarray, side: int) -> np.ndarray:
-        """float [I]: how likely the deal and the choices of `side` alone are to lead to each information set."""
+        """Give the probability that the deal and the choices of `side` lead to each information set, float [I]."""
         running = self.known >= 0
         return np.bincount(self.known[running], (self.deal * self.reach(strategy, side))[running])
 
     def best_response(self, strategy: np.ndarray, side: int) -> np.ndarray:
-        """float [I, A]: the strategy, but with the best there is against it in the information sets of `side`."""
+        """Replace the choices of `side` in a strategy by the best response to it. Returns float [I, A]."""
 
         def best(values: np.ndarray) -> np.ndarray:
             allowed = np.where(self.legal, values, -np.inf)
@@ -126,11 +136,11 @@ class DealTree:
         return self.mixed(side, best(self._back_up(strategy, side, best)[0]), strategy)
 
     def mixed(self, side: int, own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """float [I, A]: `own` in the information sets of `side`, and `other` in the others."""
+        """Join two strategies: `own` in the information sets of `side`, `other` elsewhere. Returns float [I, A]."""
         return np.where((self.mover == side)[:, None], own, other)
 
     def exploitability(self, strategy: np.ndarray) -> float:
-        """What a best response wins on average, moving first as often as second; 0 for an equilibrium."""
+        """Give the mean gain of a best response, moving first as often as second; 0 for an equilibrium."""
         first, second = (self.value(self.best_response(strategy, side)) for side in (0, 1))
         return (first - second) / 2
 
@@ -158,7 +168,7 @@ class DealTree:
 
 
 class _Expanded(NamedTuple):
-    """What the rules say of some states, on the host."""
+    """B states by the rules, with their children, on the host."""
 
     over: np.ndarray  # bool [B]
     score: np.ndarray  # float32 [B]
@@ -169,7 +179,7 @@ class _Expanded(NamedTuple):
 
 
 def grow_tree(game: Game, most: int = MOST_NODES) -> DealTree:
-    """The whole tree of a game that lists its deals; BadInput where it has more than `most` nodes."""
+    """Grow the whole tree of a game that lists its deals; BadInput where it has more than `most` nodes."""
     if not game.hidden:
         raise BadInput(f"{game.name} hides nothing: only games of hidden cards have a tree of deals")
     if game.num_chance:
@@ -218,10 +228,12 @@ def grow_tree(game: Game, most: int = MOST_NODES) -> DealTree:
 
 
 def _at(states: State, index: object) -> State:
+    """Index every array of some states."""
     return jax.tree.map(lambda leaf: leaf[index], states)
 
 
 def _expand_all(game: Game, states: State) -> _Expanded:
+    """Expand any number of states, some rows at a time."""
     number = jax.tree.leaves(states)[0].shape[0]
     parts = []
     for start in range(0, number, _ROWS):
@@ -232,6 +244,7 @@ def _expand_all(game: Game, states: State) -> _Expanded:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _expand(game: Game, states: State) -> _Expanded:
+    """Expand B states, in one program."""
     actions = jnp.arange(game.num_actions, dtype=jnp.int32)
 
     def one(state: State) -> _Expanded:

@@ -1,7 +1,7 @@
-"""Endgame tables of Kalah: what the seeds that are left in the houses are worth, known for every way they can lie.
+"""Endgame tables of Kalah: the margin of seeds that the mover wins, for every position of few seeds in the houses.
 
-The stores do not change what can follow. So a table holds, for all positions of up to some number of seeds in the
-houses, how many of them the side to move gets more than the other side if both play for seeds; with the stores, that
+The stores do not change the moves that follow. So a table holds, for all positions of up to some number of seeds in the
+houses, how many of these the side to move gets more than the other side if both play for seeds. With the stores, that
 is the result of the game. `beamzero.solvers.retrograde` makes tables; a search asks them at its leaves.
 """
 
@@ -22,7 +22,7 @@ from beamzero.games import Game
 from beamzero.games.kalah import Kalah, KalahState
 
 MOST_POSITIONS = 2**28
-"""What a table may hold, at a byte each; to make one takes several times that memory."""
+"""The most positions of a table, at a byte each; making it takes several times that memory."""
 
 
 class EndgameTable(NamedTuple):
@@ -35,12 +35,12 @@ class EndgameTable(NamedTuple):
 
 
 def count_positions(houses: int, seeds: int) -> int:
-    """How many ways up to `seeds` seeds can lie in both sides' houses."""
+    """Count the positions of up to `seeds` seeds in both sides' houses."""
     return math.comb(seeds + 2 * houses, seeds) if seeds >= 0 else 0
 
 
 def check_seeds(game: Game, seeds: int) -> Kalah:
-    """The game itself, or BadInput where it has no endgame tables, or none of so many seeds."""
+    """Return the game, or raise BadInput where it has no endgame tables, or none of so many seeds."""
     if not isinstance(game, Kalah):
         raise BadInput(f"endgame tables are for kalah, but the game is {game.identity}")
     most = 2 * game.houses * game.seeds
@@ -52,21 +52,21 @@ def check_seeds(game: Game, seeds: int) -> Kalah:
 
 
 def index(houses: Array, seeds: int) -> Array:
-    """int32 []: the place of a position, uint8 [2, H], mover first, in a table of up to `seeds` seeds.
+    """Find the place, int32 [], of a position, uint8 [2, H], mover first, in a table of up to `seeds` seeds.
 
-    Places are counted by the seeds in all houses, then by those in all but the last, and so on. A position of more
+    Places are ordered by the seeds in all houses, then by those in all but the last, and so on. A position of more
     seeds than the table has gets some place within it.
     """
     flat, ways = houses.reshape(-1), jnp.asarray(_ways(houses.shape[1], seeds))
     before, place = jnp.int32(0), jnp.int32(0)
-    for house in range(flat.size):  # one by one, which XLA makes one piece of work of
+    for house in range(flat.size):  # one by one, which XLA fuses
         before = jnp.minimum(before + flat[house].astype(jnp.int32), seeds)
         place += ways[house, before]
     return place
 
 
 def position(place: Array, houses: int, seeds: int) -> Array:
-    """uint8 [2, houses]: the position at a place of such a table; the inverse of `index`."""
+    """Make the position, uint8 [2, houses], at a place of a table of up to `seeds` seeds; the inverse of `index`."""
     sums = []
     for ways in _ways(houses, seeds)[::-1]:
         fits = ways <= place
@@ -77,17 +77,18 @@ def position(place: Array, houses: int, seeds: int) -> Array:
 
 
 def _ways(houses: int, seeds: int) -> np.ndarray:
-    """int32 [2 * houses, seeds + 1]: at [h, s], in how many ways fewer than s seeds can lie in houses 0 to h."""
+    """Count the ways in which fewer than s seeds lie in houses 0 to h, int32 [2 * houses, seeds + 1] at [h, s]."""
     return np.array([[math.comb(s + h, h + 1) for s in range(seeds + 1)] for h in range(2 * houses)], np.int32)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Probe:
+    """A function of a table's values and B states to which of them it has, bool [B], and their results, float32 [B]."""
+
     game: Kalah
     seeds: int
 
     def __call__(self, values: Array, states: KalahState) -> tuple[Array, Array]:
-        """bool [B], float32 [B]: whether the table has the state, and then its result for the side to move."""
         houses, stores = states.pits[:, :, :-1], states.pits[:, :, -1].astype(jnp.int32)
         known = jnp.sum(houses, axis=(1, 2), dtype=jnp.int32) <= self.seeds
         places = jnp.where(known, jax.vmap(lambda row: index(row, self.seeds))(houses), 0)
@@ -96,7 +97,10 @@ class _Probe:
 
 
 def endgame_table(game: Game, table: EndgameTable) -> Partial:
-    """States [B] to (known bool [B], result float32 [B]): 1, 0 or -1 for the side to move where it is known, else 0."""
+    """Make a function of states [B] to (known bool [B], result float32 [B]), for `Evaluator.exact`.
+
+    The result is 1, 0 or -1 for the side to move where it is known, else 0.
+    """
     kalah = check_seeds(game, 1)
     if (kalah.houses, kalah.empty_capture) != (table.houses, table.empty_capture):
         made_for = Kalah(houses=table.houses, empty_capture=table.empty_capture).identity

@@ -1,4 +1,4 @@
-"""Minimax over everything that can follow, ply by ply: for small games, and for many positions at once."""
+"""Exhaustive minimax, ply by ply, for small games and for many positions at once."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from beamzero.games import CHANCE, Game, State
 
 
 class _Ply(NamedTuple):
-    """N different states, as many plies from the beginning, and what can follow."""
+    """N different states at one ply, and their children."""
 
     over: np.ndarray  # bool [N]
     score: np.ndarray  # float32 [N]
     player: np.ndarray  # int32 [N]
     moves: np.ndarray  # int32 [N, W] actions, or outcomes of chance
     weight: np.ndarray  # float32 [N, W] 1 for an action, the probability of an outcome, 0 for nothing
-    child: np.ndarray  # int32 [N, W] its place in the next ply
+    child: np.ndarray  # int32 [N, W] the place of the child in the next ply
 
 
 @dataclasses.dataclass(frozen=True)
 class Exhaustive:
-    """Play every line to its end. Equal positions are looked at once; chance counts by its probabilities."""
+    """A solver that plays every line to its end. Equal positions are expanded once; chance counts by probability."""
 
     most: int = 1_000_000
-    """Positions, after which it gives up: the game is too large."""
+    """The most positions; a larger game is refused."""
 
     def __call__(self, game: Game, states: State) -> np.ndarray:
-        """float32 [N, A]: the value of each legal action for the side to move; see `clairvoyance.Solver`."""
+        """Value each legal action for the side to move, float32 [N, A]; see `clairvoyance.Solver`."""
         states, place = different(jax.tree.map(np.asarray, states))
         plies: list[_Ply] = []
         seen = 0
@@ -56,11 +56,12 @@ class Exhaustive:
 
 
 def _rows(states: State) -> int:
+    """Give N, the number of states."""
     return jax.tree.leaves(states)[0].shape[0]
 
 
 def different(states: State) -> tuple[State, np.ndarray]:
-    """The different ones of the states [N], on the host, and where each of the N is among them: int32 [N]."""
+    """Find the different ones of N states on the host. Returns them, and the place of each of the N, int32 [N]."""
     leaves = [np.ascontiguousarray(x) for x in jax.tree.leaves(states)]
     if not len(leaves[0]):
         return states, np.zeros(0, np.int32)
@@ -71,7 +72,7 @@ def different(states: State) -> tuple[State, np.ndarray]:
 
 
 def _expand(game: Game, states: State) -> tuple[State, _Ply]:
-    """The states a ply later, each once, and what led to them."""
+    """Expand N different states. Returns the different states a ply later, and the ply that leads to them."""
     count = _rows(states)
     size = 1 << (count - 1).bit_length()  # few different shapes, so that little is compiled
     padded = jax.tree.map(lambda x: np.resize(x, (size, *x.shape[1:])), states)
@@ -87,7 +88,7 @@ def _expand(game: Game, states: State) -> tuple[State, _Ply]:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _children(game: Game, states: State) -> tuple[Array, Array, Array, Array, Array, State]:
-    """over, score and player [N]; moves and weight [N, W]; the states after them [N, W]."""
+    """Make all children of N states. Returns over, score and player [N]; moves and weight [N, W]; children [N, W]."""
 
     def one(state: State) -> tuple[Array, Array, Array, Array, Array, State]:
         player, (moves, count) = game.player(state), game.moves(state)
@@ -106,7 +107,7 @@ def _children(game: Game, states: State) -> tuple[Array, Array, Array, Array, Ar
 
 
 def _back_up(ply: _Ply, value: np.ndarray) -> np.ndarray:
-    """float32 [N]: the values of a ply for side 0, from those of the next."""
+    """Back up the values of the next ply, for side 0. Returns float32 [N]."""
     if not value.size:
         return ply.score
     follow, there = value[ply.child], ply.weight > 0

@@ -1,4 +1,4 @@
-"""How an endgame table of Kalah is made: from the end of the game backwards, every position once."""
+"""Retrograde analysis: endgame tables of Kalah, made from the end of the game backwards, every position once."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _CHUNK = 1 << 12
 
 
 def make_endgame_table(game: Kalah, seeds: int, progress: Callable[[int, int], None] | None = None) -> EndgameTable:
-    """The table of all positions with up to `seeds` seeds in the houses.
+    """Make the table of all positions with up to `seeds` seeds in the houses.
 
-    A move that puts seeds into the store leads to fewer of them in the houses. Any other move brings what it sows
-    nearer to the store, so that `_distance` falls. Hence positions are solved by seeds, and those with as many by
-    distance: when a position's turn comes, all that can follow is known. `progress` is told how many are solved, of how
-    many.
+    A move that puts seeds into the store leads to fewer of them in the houses. Any other move brings its seeds nearer
+    to the store, so that `_distance` falls. Hence positions are solved by seeds, and those with equal seeds by
+    distance: the children of a position are always solved before it. `progress` is called with the numbers of solved
+    and of all positions.
     """
     check_seeds(game, seeds)
     total = count_positions(game.houses, seeds)
     check_memory({f"fewer seeds (now {seeds})": bytes_needed(game, seeds)}, "this table")
-    values, done = jnp.zeros(total, jnp.int8), 1  # the empty board comes first, and is worth nothing
+    values, done = jnp.zeros(total, jnp.int8), 1  # the empty board comes first, with the value 0
     for layer in range(1, seeds + 1):
         for places in _by_distance(game, seeds, layer):
             values = _solve_all(game, seeds, values, places)
@@ -40,13 +40,13 @@ def make_endgame_table(game: Kalah, seeds: int, progress: Callable[[int, int], N
 
 
 def bytes_needed(game: Kalah, seeds: int) -> int:
-    """Count the bytes that making a table takes, about: two a position, more for those with most seeds, in order."""
+    """Count the bytes that making a table takes, about: 2 a position, and 24 for each with most seeds, to sort them."""
     layer = count_positions(game.houses, seeds) - count_positions(game.houses, seeds - 1)
     return 2 * count_positions(game.houses, seeds) + 24 * layer
 
 
 def _by_distance(game: Kalah, seeds: int, layer: int) -> list[np.ndarray]:
-    """The places in the table of all positions with `layer` seeds, int32 [n] for each distance, rising."""
+    """List the places in the table of all positions with `layer` seeds: int32 [n] for each distance, rising."""
     first, end = count_positions(game.houses, layer - 1), count_positions(game.houses, layer)
     chunks = _chunks(np.arange(first, end, dtype=np.int32))
     found = side_by_side(functools.partial(_distance, game.houses, seeds), chunks)
@@ -56,7 +56,7 @@ def _by_distance(game: Kalah, seeds: int, layer: int) -> list[np.ndarray]:
 
 
 def _solve_all(game: Kalah, seeds: int, values: Array, places: np.ndarray) -> Array:
-    """The table with the values at `places` filled in."""
+    """Solve the positions at `places` and write their values, int8, into the table. Returns the table."""
     chunks = _chunks(places)
     found = list(side_by_side(functools.partial(_solve, game, seeds, values), chunks))
     for chunk, solved in zip(chunks, found, strict=True):
@@ -65,14 +65,14 @@ def _solve_all(game: Kalah, seeds: int, values: Array, places: np.ndarray) -> Ar
 
 
 def _chunks(places: np.ndarray) -> list[np.ndarray]:
-    """`places` in parts of one size. The last is filled up with 0, the empty board, whose value never changes."""
+    """Cut `places` into chunks of one size; the last is padded with 0, the empty board, whose value never changes."""
     padded = np.pad(places, (0, -len(places) % _CHUNK))
     return [padded[first : first + _CHUNK] for first in range(0, len(padded), _CHUNK)]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _distance(houses: int, seeds: int, places: Array) -> Array:
-    """uint16 [n]: how far the seeds of each position are from their sides' stores, all together."""
+    """Add up the distances of all seeds from their sides' stores, for n positions. Returns uint16 [n]."""
     away = np.arange(houses, 0, -1, dtype=np.uint16)
     rows = jax.vmap(lambda place: position(place, houses, seeds))(places)
     return jnp.sum(rows.astype(jnp.uint16) * away[None, None], axis=(1, 2), dtype=jnp.uint16)
@@ -80,17 +80,18 @@ def _distance(houses: int, seeds: int, places: Array) -> Array:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _solve(game: Kalah, seeds: int, values: Array, places: Array) -> Array:
-    """int8 [n]: the values of the positions at `places`, where the table knows all that can follow."""
+    """Solve the n positions at `places`, whose children the table has. Returns their values, int8 [n]."""
     return jax.vmap(lambda place: _best(game, seeds, values, position(place, game.houses, seeds)))(places)
 
 
 @functools.partial(jax.jit, donate_argnums=0)
 def _write(values: Array, places: Array, solved: Array) -> Array:
+    """Write the values `solved` [n] at `places` [n] of the table. Returns the table."""
     return values.at[places].set(solved)
 
 
 def _best(game: Kalah, seeds: int, values: Array, houses: Array) -> Array:
-    """int8 []: the best margin that the mover can reach from `houses`, uint8 [2, H]."""
+    """Find the best margin, int8 [], that the mover can reach from `houses`, uint8 [2, H]."""
     state = KalahState(jnp.pad(houses, ((0, 0), (0, 1))), jnp.uint8(0))
 
     def margin(action: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Minimax and alpha-beta as a way to choose moves: deeper and deeper, until a limit is reached."""
+"""Minimax and alpha-beta searches, by iterative deepening until a limit is reached."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _MOST_HASH = 1024
 
 
 class Found(NamedTuple):
-    """The findings of the deepest search that came to its end, in one position."""
+    """The results of the deepest search of one position that came to its end."""
 
     depth: Array  # int32 [] plies; 0: there was none yet
     score: Array  # int32 [] for the side to move
-    complete: Array  # bool [] whether every line that counts was played to the end
+    complete: Array  # bool [] whether all lines that decide the score ended by the rules
     line: Array  # int32 [R] the best line, -1 where it ends
-    moves: Array  # int32 [W] score of each move, in the order of `Game.moves`; of others than the best an upper bound
+    moves: Array  # int32 [W] score of each move, in the order of `Game.moves`; an upper bound except for the best
     moves_complete: Array  # bool [W]
     nodes: Array  # int32 [] positions looked at, those of shallower searches included
 
@@ -51,24 +51,24 @@ class Deepening(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class AlphaBeta(Search):
-    """Search a position some plies deep. Without pruning, order and table it is minimax as it stands in the books."""
+    """Alpha-beta some plies deep. Without pruning, order and table it is textbook minimax."""
 
     depth: int = MAX_DEPTH
-    """Plies."""
+    """The depth in plies."""
     nodes: int = UNLIMITED
-    """Positions after which no more are looked at; the first ply is always searched."""
+    """Positions after which the search ends; the first ply is always searched."""
     prune: bool = True
     """Leave out what cannot matter (alpha-beta)."""
     order: bool = True
-    """Look at likely moves first."""
+    """Search likely moves first."""
     quiet: int = 0
     """Plies beyond the depth that noisy moves are followed (quiescence search)."""
     entries: int = 2**16
     """Places in the table of positions, a power of two; 0 for no table."""
     deepen: bool = True
-    """Search one ply, then two and so on; what was best before is looked at first."""
+    """Search one ply, then two and so on; the best move of the search before comes first."""
     every_move: bool = False
-    """Find out exactly what each move is score, not only the best one."""
+    """Find the exact score of each move, not only of the best one."""
 
     keeps_line = True
     one_by_one = True
@@ -85,11 +85,12 @@ class AlphaBeta(Search):
         return self.entries * ENTRY_BYTES
 
     def searcher(self, game: Game, evaluator: Evaluator) -> Searcher:
+        """Make the compiled part of the search, for one game and evaluator."""
         rules = Rules(min(self.depth, game.max_plies), self.prune, self.order, self.quiet, self.every_move)
         return Searcher(game, evaluator, rules)
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Deepening:
-        """Stand before the first position; what is remembered of one serves the next."""
+        """Begin with the first of B positions; its table serves the next ones."""
         searcher, size = self.searcher(game, evaluator), _size(states)
         first, depth = _take(states, 0), jnp.int32(self._first_depth(game))
         stack = searcher.begin(searcher.new_search(first, searcher.new_memory(self.entries)), first, depth)
@@ -99,10 +100,11 @@ class AlphaBeta(Search):
         return Deepening(states, jnp.int32(0), stack, depth, nothing, jnp.int32(0))
 
     def _first_depth(self, game: Game) -> int:
+        """Give the plies of the first search of a position."""
         return 1 if self.deepen else min(self.depth, game.max_plies)
 
     def advance(self, game: Game, evaluator: Evaluator, carry: Deepening, budget: Array | int) -> Deepening:
-        """Expand some nodes more, until one more depth of the current position has come to its end.
+        """Expand up to `budget` more nodes, until one more depth of the current position has come to its end.
 
         The first depth of a position is searched to its end whatever the budget is.
         """
@@ -127,7 +129,7 @@ class AlphaBeta(Search):
         return Deepening(carry.roots, row, stack._replace(**fresh), depth, found, carry.units + at.expanded)
 
     def _is_done(self, game: Game, found: Found, depth: Array, visited: Array) -> Array:
-        """bool []: whether nothing more is to be found of a position, or the limits are reached."""
+        """Tell, bool [], whether a position is solved or the limits are reached."""
         certain = found.complete
         if not self.every_move:
             certain |= integer_value.is_decided(found.score)
@@ -179,7 +181,7 @@ class AlphaBeta(Search):
         )
 
     def anytime(self) -> AlphaBeta:
-        """Make one that goes deeper ply by ply, and so has an early answer; all depths share its program."""
+        """Make a search that goes deeper ply by ply, and so has an early answer; all depths share its program."""
         return dataclasses.replace(self, depth=MAX_DEPTH, deepen=True)
 
     @property
@@ -206,27 +208,31 @@ class AlphaBeta(Search):
 
 
 def _plies(value: int, depth: int) -> int | None:
-    """Count the plies to the end of a game that is score this; None where the end is not seen within the depth.
+    """Count the plies to the end of a game by its score; None where the end lies beyond the depth.
 
-    A win that noisy moves lead to beyond it is proven too, but quiet moves may lead there sooner.
+    Noisy moves can prove a win beyond the depth, but quiet moves may win sooner.
     """
     plies = integer_value.plies_to_end(value)
     return int(plies) if abs(value) > integer_value.ONE and plies <= depth else None
 
 
 def _size(states: State) -> int:
+    """Give B, the number of states."""
     return jax.tree.leaves(states)[0].shape[0]
 
 
 def _take(rows: Any, row: Array | int) -> Any:
+    """Take one row of every array of a pytree."""
     return jax.tree.map(lambda x: x[row], rows)
 
 
 def _if(condition: Array, first: Any, second: Any) -> Any:
+    """Choose between two pytrees by a condition, bool []."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
 
 
 def _found(stack: Stack, depth: Array) -> Found:
+    """Read the results of a finished search of `depth` plies."""
     node, at = unpack(Node, stack.below), unpack(At, stack.at)
     return Found(
         depth=depth,

@@ -1,13 +1,13 @@
 """Depth-first search of one position: minimax, alpha-beta and quiescence are one loop with different settings.
 
 The stack is a set of arrays with a row for each ply. A node is expanded by making all its children at once, which costs
-little more than making one. Those whose value is known then and there (the game is over, or the depth is used up) are
-done with; the others are searched one after the other, the likeliest first:
+little more than making one. Those whose value is known at once (the game is over, or the depth is used up) are done;
+the others are searched one after the other, the likeliest first:
 
     while the root is not finished:
         expand the chosen child
         until a child that has to be expanded is chosen:
-            give what was found to the node above, and choose its next child; or that node is finished in its turn
+            give the result to the parent, and choose its next child; or the parent is finished, too
 
 Values are those of the side to move; whether they change sign on the way up depends on who moves, since in some games
 the same side may move again.
@@ -31,83 +31,83 @@ from beamzero.search.evaluator import Evaluator
 from beamzero.search.integer_value import ENDLESS
 
 _WIDTH_AT_ONCE = 16
-"""Children of a node that are made at a time, where there can be many."""
+"""The number of children of a node that are made at a time, in games with many moves."""
 
 _FEW_MOVES = 40
-"""Up to so many, they are all made at once."""
+"""The most moves of a game whose children are all made at once."""
 
 _KILLERS_PAY = 64
-"""Moves of a position above which killers help."""
+"""The number of moves of a position above which killer moves help."""
 
 _SPAN = 2**20
-"""A little more than any evaluation is score."""
+"""A number a little above every evaluation."""
 
 _COUNTLESS = np.int32(2**31 - 2**20)
-"""Where counts stop, so that they do not run over."""
+"""The number at which counts stop, so that int32 does not overflow."""
 
 _DONE = np.int32(-1)
 """The order of a child that need not be searched any more."""
 
 
 Int = Any
-"""int32 [], as an array or as a number of Python's."""
+"""A number, int32 [], as an array or as a Python int."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Rules:
-    """How to search. Equal ones compile once."""
+    """Settings of the loop. Equal ones compile once."""
 
     max_depth: int
-    """The deepest search that the stack has room for."""
+    """The deepest search that the stack has room for, in plies."""
     prune: bool = True
     """Leave out what cannot matter: alpha-beta instead of minimax."""
     order: bool = True
-    """Search the likeliest move first, instead of taking them as they come."""
+    """Search the likeliest move first, not the first in the game's list."""
     quiet: int = 0
-    """How many plies beyond the depth noisy moves are followed."""
+    """Plies beyond the depth in which noisy moves are followed."""
     every_move: bool = False
-    """Find the exact value of each move of the root, not only that of the best."""
+    """Find the exact score of each move of the root, not only that of the best."""
 
 
 class Node(NamedTuple):
-    """A position that is being searched, as it is packed: numbers in a row."""
+    """A position that is being searched; packed, int32 [10] in this order."""
 
-    alpha: Int  # what the side to move is sure of elsewhere
-    beta: Int  # what the other side will not allow
-    best: Int  # the best found so far
+    alpha: Int  # the score that the side to move has elsewhere
+    beta: Int  # the score from which the other side avoids the position
+    best: Int  # the best score so far
     move: Int  # the move that leads there, or NO_MOVE
     depth: Int  # plies still to be searched; not above 0 where only noisy moves are followed
     player: Int  # the side to move
-    complete: Int  # 1 while everything below was played to the end
+    complete: Int  # 1 while all lines below ended by the rules
     slot: Int  # which child of the node above it is
     key_lo: Int  # the key of the position
     key_hi: Int
 
 
 class Kids(NamedTuple):
-    """What is known of the children of a node, as it is packed: int32 [W] each."""
+    """The children of a node, int32 [W] each; packed, int32 [4, W] in this order."""
 
     move: Array
-    score: Array  # for the node's side to move: its score, or what the evaluation says
-    player: Array  # who is to move in it
-    order: Array  # which to search first, the highest; _DONE where it need not be searched
+    score: Array  # for the node's side to move: by the rules, or by the evaluation
+    player: Array  # the side to move in the child
+    order: Array  # the highest is searched first; _DONE where it need not be searched
 
 
 class At(NamedTuple):
-    """Where a search is, as it is packed: numbers in a row."""
+    """The place where a search is; packed, int32 [8] in this order."""
 
-    row: Int  # of the current node
-    found: Int  # 1 where there is something found below that the current node has not been given yet
+    row: Int  # the row of the current node
+    found: Int  # 1 where a result below has not been given to the current node yet
     slot: Int  # its child that is to be expanded; -1: the search is finished
     key_lo: Int  # the key of that child
     key_hi: Int
-    hint: Int  # what was its best move in an earlier search, or NO_MOVE
-    visited: Int  # positions that a search of one child after the other would have looked at
+    hint: Int  # the best move of that child in an earlier search, or NO_MOVE
+    visited: Int  # positions that a search which makes one child after the other would have made
     expanded: Int  # nodes that were expanded since `advance` was called
 
 
 class PackedFrame(NamedTuple):
-    """The current node with its children, or [R, ...] those above it."""
+    """The current node with its children, packed; [R, ...] the nodes above it."""
 
     node: Array  # int32 [10]
     kids: Array  # int32 [4, W]
@@ -115,33 +115,33 @@ class PackedFrame(NamedTuple):
 
 
 class SearchMemory(NamedTuple):
-    """What helps to search the likeliest move first, and not to search the same position twice."""
+    """The transposition table and the killer moves."""
 
-    table: Array  # uint32 [T + 1, 4] the last row is for nothing
-    killers: Array  # int32 [R, 2] by row: the moves that cut off its nodes last
+    table: Array  # uint32 [T + 1, 4] the last row is never read
+    killers: Array  # int32 [R, 2] the two moves of each row that last cut off a node
 
 
 class Stack(NamedTuple):
     """A search under way. Row 0 is no position: its only child is the root, in row 1.
 
-    What is above the current node is written only when a node is expanded and read only when one is finished, so that
-    the compiler can leave these arrays where they are.
+    The rows above the current node are written only when a node is expanded, and read only when one is finished, so
+    that the compiler need not copy these arrays.
     """
 
     at: Array  # int32 [8]
     current: PackedFrame
-    below: Array  # int32 [10] what was found last: a node that is finished
-    below_line: Array  # int32 [R]
+    below: Array  # int32 [10] the node that was finished last
+    below_line: Array  # int32 [R] its best line
     chosen: State  # the child that is to be expanded
     above: PackedFrame  # [R, ...]
     states: State  # [R, W, ...] the children of each row's node
-    root: Array  # int32 [W + 1, 2] what each move of the root is score, and if it was played to the end
+    root: Array  # int32 [W + 1, 2] the score of each move of the root, and 1 if all its lines ended by the rules
     memory: SearchMemory
 
 
 @dataclasses.dataclass(frozen=True)
 class Searcher:
-    """A game, an evaluation and the rules of searching: everything that does not change on the way."""
+    """A game, an evaluator and the rules of the search: all that does not change during it."""
 
     game: Game
     evaluator: Evaluator
@@ -149,29 +149,31 @@ class Searcher:
 
     @property
     def rows(self) -> int:
+        """Give R, the rows of the stack."""
         return self.rules.max_depth + self.rules.quiet + 2
 
     @property
     def width(self) -> int:
-        """W: slots for children, a whole number of parts."""
+        """Give W, the slots for children: a multiple of `part`."""
         return -(-self.game.max_moves // self.part) * self.part
 
     @property
     def part(self) -> int:
-        """Children that are made at a time: all where there are never many."""
+        """Give the number of children that are made at a time: all where there are never many."""
         slots = self.game.max_moves
         return slots if slots <= _FEW_MOVES else _WIDTH_AT_ONCE
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
     def new_memory(self, entries: int) -> SearchMemory:
+        """Make an empty table of so many entries, and no killer moves."""
         return SearchMemory(
             table=transpositions.empty_table(entries),
             killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
         )
 
     def new_search(self, root: State, memory: SearchMemory) -> Stack:
-        """Room for a search of `root`; `begin` begins it."""
+        """Make the arrays for a search of `root`; `begin` begins it."""
         rows, width = self.rows, self.width
         empty = PackedFrame(
             node=jnp.zeros(len(Node._fields), jnp.int32),
@@ -191,7 +193,7 @@ class Searcher:
         )
 
     def begin(self, search: Stack, root: State, depth: Array) -> Stack:
-        """The root, about to be searched `depth` plies deep."""
+        """Begin to search `root` to `depth` plies, int32 []."""
         player, key, table = self.game.player(root), self._key(search.memory, root), search.memory.table
         node = Node(
             alpha=-ENDLESS, beta=ENDLESS, best=-ENDLESS, move=NO_MOVE, depth=depth + 1, player=player, complete=1,
@@ -211,7 +213,7 @@ class Searcher:
         )
 
     def advance(self, search: Stack, expansions: Array, nodes: Array) -> Stack:
-        """The same search after some more expansions, or after so many nodes in all; or finished."""
+        """Search on for `expansions` nodes, or until `nodes` positions in all, or until the root is finished."""
 
         def more(search: Stack) -> Array:
             at = unpack(At, search.at)
@@ -226,7 +228,7 @@ class Searcher:
     # --- expanding -------------------------------------------------------------------------------------------------
 
     def _expand(self, search: Stack) -> Stack:
-        """Make the children of the chosen child. It is the current node then, or found already."""
+        """Make the children of the chosen child, which becomes the current node, or is finished at once."""
         rules, at, state, memory = self.rules, unpack(At, search.at), search.chosen, search.memory
         parent, row = unpack(Node, search.current.node), at.row + 1
         _, standing, player, _ = _child(search.current.kids, at.slot)
@@ -281,7 +283,7 @@ class Searcher:
         )
 
     def _window(self, parent: Node, same: Array, row: Array) -> tuple[Array, Array]:
-        """Alpha and beta of a child."""
+        """Give alpha and beta of a child, int32 [] each; `same` says whether the same side moves there."""
         if not self.rules.prune:
             return jnp.int32(-ENDLESS), jnp.int32(ENDLESS)
         low, high = jnp.maximum(parent.alpha, parent.best), parent.beta
@@ -290,7 +292,7 @@ class Searcher:
         return jnp.where(same, low, -high), jnp.where(same, high, -low)
 
     def _followed(self, state: State, depth: Array) -> tuple[Array, Array]:
-        """The moves to be searched, packed: all of them, or beyond the depth the noisy ones."""
+        """List the moves to search, int32 [K], packed, and their number: all, or beyond the depth the noisy ones."""
         moves, count = self.game.moves(state)
         if not self.rules.quiet:
             return moves, count
@@ -303,9 +305,9 @@ class Searcher:
     def _make_children(
         self, states: State, row: Array, state: State, player: Array, moves: Array, count: Array
     ) -> tuple[Array, State]:
-        """int32 [4, W]: the children by `count` of `moves`, their order _DONE where the rules decide them.
+        """Make the children by the first `count` of `moves`, and write their states into `row` of `states`.
 
-        And the stack of states with them in `row`.
+        Returns the packed children, int32 [4, W], with the order _DONE where the rules decide them, and the states.
         """
         moves = jnp.pad(moves, (0, self.width - moves.shape[0]))
         sign = (1 - 2 * player).astype(jnp.float32)
@@ -339,7 +341,7 @@ class Searcher:
     # --- order -----------------------------------------------------------------------------------------------------
 
     def _priority(self, state: State, moves: Array, hint: Array, killers: Array) -> Array:
-        """int32 [W], not negative, all different: by what is known of the moves before their children are made."""
+        """Order moves before their children are made, int32 [W]: the highest first, not negative, all different."""
         slots = np.arange(self.width, dtype=np.int32)
         if not self.rules.order:
             return jnp.asarray(slots[::-1])
@@ -351,10 +353,10 @@ class Searcher:
         return jnp.pad(order, (0, self.width - order.shape[0])) * self.width + jnp.asarray(slots[::-1])
 
     def _rank(self, priority: Array, value: Array) -> Array:
-        """int32 [W]: the order in which to search children that are made.
+        """Order children that are made, int32 [W]: the highest first.
 
-        The moves that `_priority` sets first stay there. Of the others those come first whose positions look best; what
-        the game says of the moves counts for a little.
+        The hint and the killer moves that `_priority` sets first stay first. The others go by the score of their
+        positions, and a little by the game's own order of moves.
         """
         if not self.rules.order:
             return priority
@@ -364,16 +366,16 @@ class Searcher:
 
     @property
     def _uses_killers(self) -> bool:
-        """Whether a move that cut off another node of the same row is tried early.
+        """Tell whether a move that cut off another node of the same row is tried early.
 
-        Where there are many moves, as in chess, that saves some; where there are few, the evaluation knows better.
+        That saves nodes where there are many moves, as in chess; where there are few, the evaluation is better.
         """
         return self.rules.order and self.rules.prune and self.game.max_moves > _KILLERS_PAY
 
-    # --- settling --------------------------------------------------------------------------------------------------
+    # --- going up --------------------------------------------------------------------------------------------------
 
     def _go_up(self, search: Stack) -> Stack:
-        """Hand up what was found and choose children, until one has to be expanded or the root is finished."""
+        """Give results to parents and choose children, until one has to be expanded or the root is finished."""
 
         def body(carry: tuple[Array, Stack]) -> tuple[Array, Stack]:
             return self._go_up_once(carry[1])
@@ -381,12 +383,13 @@ class Searcher:
         return lax.while_loop(lambda carry: ~carry[0], body, (jnp.bool_(False), search))[1]
 
     def _go_up_once(self, search: Stack) -> tuple[Array, Stack]:
+        """Give the last result to the current node, and choose its next child. Returns whether to stop, bool []."""
         rules, at, memory = self.rules, unpack(At, search.at), search.memory
         current, row = search.current, at.row
         node, below = unpack(Node, current.node), unpack(Node, search.below)
         found = at.found == 1
 
-        # What was found below is given to the current node.
+        # The current node gets the result from below.
         given = jnp.where(below.player == node.player, below.best, -below.best)
         better = found & (given > node.best)
         came_by = _child(current.kids, below.slot)[0]
@@ -415,7 +418,7 @@ class Searcher:
         known = (answer.complete >= 0) & ~finished
         answer = answer._replace(slot=slot)
 
-        # Either the current node is finished, and found by the one above; or the child is found; or it is chosen.
+        # The current node is finished, and its parent gets the result; or the child is known; or it is chosen.
         node = _pack(node)
         ended = finished & (row == 0)
         at = At(
@@ -445,9 +448,10 @@ class Searcher:
     def _look_up(
         self, memory: SearchMemory, node: Node, child: Kids, state: State, key: Array, row: Array
     ) -> tuple[Node, Array]:
-        """What is known of a child without expanding it, as a node that is finished; its `complete` is -1 if nothing.
+        """Look up a child in the table, or let it stand by its evaluation beyond the depth.
 
-        And what was its best move, if it has been searched before.
+        Returns it as a finished node, whose `complete` is -1 if it has to be searched, and the best move of an earlier
+        search, or NO_MOVE.
         """
         rules = self.rules
         same = child.player == node.player
@@ -472,7 +476,7 @@ class Searcher:
         return answer, hint
 
     def _learn(self, memory: SearchMemory, node: Node, row: Array, wanted: Array) -> SearchMemory:
-        """The memory with what was found of a node."""
+        """Write a finished node into the table, and its best move among the killers, where `wanted`. Returns both."""
         if self._has_table(memory):
             key = jnp.stack([node.key_lo, node.key_hi]).astype(jnp.uint32)
             bound = jnp.where(node.best >= node.beta, AT_LEAST, jnp.where(node.best <= node.alpha, AT_MOST, EXACT))
@@ -488,33 +492,36 @@ class Searcher:
         return memory
 
     def _has_table(self, memory: SearchMemory) -> bool:
+        """Tell whether the table has any entries."""
         return memory.table.shape[0] > 1
 
     def _key(self, memory: SearchMemory, state: State) -> Array:
-        """uint32 [2]: the key of a state; nothing where there is no table to use it."""
+        """Give the key of a state, uint32 [2]; zeros where there is no table to use it."""
         return self.game.hash(state) if self._has_table(memory) else jnp.zeros(2, jnp.uint32)
 
 
 def _pack(fields: Any) -> Array:
+    """Stack the fields of a NamedTuple as int32 [fields, ...]."""
     return jnp.stack([jnp.asarray(x).astype(jnp.int32) for x in fields])
 
 
 def unpack(kind: Any, rows: Array) -> Any:
-    """What was packed in `rows`, as a NamedTuple of this kind."""
+    """Turn packed `rows` back into a NamedTuple of the class `kind`."""
     return kind(*(rows[i] for i in range(len(kind._fields))))
 
 
 def _signed(key: Array) -> tuple[Array, Array]:
+    """Split a key, uint32 [2], into two numbers, int32 []."""
     return key[0].astype(jnp.int32), key[1].astype(jnp.int32)
 
 
 def _child(kids: Array, slot: Array) -> Kids:
-    """What is known of one child."""
+    """Take the child in one slot of packed children, int32 [4, W]."""
     return unpack(Kids, lax.dynamic_index_in_dim(kids, slot, axis=1, keepdims=False))
 
 
 def _at(tree: Any, row: Array, slot: Array) -> Any:
-    """The state in one slot of one row."""
+    """Take the state in one slot of one row of a pytree [R, W, ...]."""
 
     def take(x: Array) -> Array:
         start = [row, slot] + [np.int32(0)] * (x.ndim - 2)
@@ -524,5 +531,5 @@ def _at(tree: Any, row: Array, slot: Array) -> Any:
 
 
 def _put(all_: Array, here: Array, *place: Array) -> Array:
-    """`all_` with `here` at a place, whose further coordinates are 0."""
+    """Write `here` into `all_` at a place, whose further coordinates are 0. Returns the array."""
     return lax.dynamic_update_slice(all_, here.astype(all_.dtype), (*place, *[0] * (all_.ndim - len(place))))

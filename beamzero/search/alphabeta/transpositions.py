@@ -1,7 +1,7 @@
-"""A table of fixed size that remembers what a search has found, by the keys of positions.
+"""The transposition table: results of searches by the keys of positions, in a fixed size.
 
-Every answer is the one that a search without the table would give: an entry serves only a search of the same depth, or
-one that is deeper where nothing lies beyond the depth of the entry.
+Every answer is the one that a search without the table would give: an entry serves only a search of its own depth, or
+a deeper one where no line goes on beyond the depth of the entry.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ ENTRY_BYTES = 4 * ROW
 
 
 class Entry(NamedTuple):
-    """What the table says of a position."""
+    """The result of a search of one position, as the table keeps it."""
 
-    there: Array  # bool [] whether it says anything
+    there: Array  # bool [] whether the table has the position
     score: Array  # int32 []
     bound: Array  # int32 [] EXACT, AT_LEAST or AT_MOST
     complete: Array  # bool [] whether all lines ended by the rules within the depth
-    depth: Array  # int32 [] how many plies were searched
+    depth: Array  # int32 [] plies searched
     move: Array  # int32 [] the best one, or NO_MOVE
 
 
 def empty_table(entries: int) -> Array:
-    """uint32 [entries + 1, 4]; `entries` is a power of two, or 0. The last row holds nothing that is ever read."""
+    """Make an empty table, uint32 [entries + 1, 4]; `entries` is a power of two, or 0. The last row is never read."""
     return jnp.zeros((entries + 1, ROW), jnp.uint32)
 
 
 def place_of(table: Array, key: Array) -> Array:
-    """int32 []: the row of a key, uint32 [2]."""
+    """Find the row, int32 [], of a key, uint32 [2]."""
     return (key[0] & np.uint32(max(0, table.shape[0] - 2))).astype(jnp.int32)
 
 
 def read(row: Array, key: Array) -> Entry:
-    """What a row, uint32 [4], says of the position with this key."""
+    """Read a row, uint32 [4], as the entry of a key; `there` is false where the row holds another position."""
     meta = row[3]
     return Entry(
         there=(row[0] == key[0]) & (row[1] == key[1]) & (_bits(meta, 19, 1) == 1),
@@ -60,7 +60,7 @@ def read(row: Array, key: Array) -> Entry:
 
 
 def write(key: Array, entry: Entry) -> Array:
-    """The row, uint32 [4], for this entry."""
+    """Write an entry as a row, uint32 [4]."""
     parts = ((entry.move, 0), (entry.bound, 16), (entry.complete, 18), (np.int32(1), 19), (entry.depth, 20))
     shifted = [jnp.asarray(part).astype(jnp.uint32) << np.uint32(by) for part, by in parts]
     meta = functools.reduce(jnp.bitwise_or, shifted)
@@ -68,9 +68,10 @@ def write(key: Array, entry: Entry) -> Array:
 
 
 def serves(entry: Entry, depth: Array) -> Array:
-    """bool []: whether a search of `depth` plies would find the same score."""
+    """Tell, bool [], whether a search of `depth` plies would find the score of the entry."""
     return entry.there & ((entry.depth == depth) | entry.complete & (entry.depth <= depth))
 
 
 def _bits(word: Array, low: int, number: int) -> Array:
+    """Read `number` bits of a word from the bit `low` on, int32 []."""
     return (word >> np.uint32(low) & np.uint32(2**number - 1)).astype(jnp.int32)

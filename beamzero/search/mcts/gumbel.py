@@ -1,7 +1,7 @@
-"""Gumbel AlphaZero's search, by mctx: with few simulations, what it teaches is still better than what the net knew.
+"""The search of Gumbel AlphaZero, by mctx: even with few simulations its training targets improve on the net.
 
-It holds all actions of the game in every node, not only the legal ones, and what mctx does is one unit that cannot be
-cut: for training.
+It is for training: every node holds all actions of the game, not only the legal ones, and the whole search is one unit
+that cannot be cut.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Sampled(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Gumbel(OneStep):
-    """Settings of the search."""
+    """Gumbel AlphaZero's search."""
 
     sims: int = 16
     """Simulations."""
     considered: int = 16
-    """Moves of the root that are tried at all, at most."""
+    """The most moves of the root that are tried."""
 
     by_chance = True
 
     def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count the bytes of mctx's trees: six numbers of every action in each node, and six of the node."""
+        """Count the bytes of mctx's trees: in each node six numbers for every action, and six for the node."""
         return roots * (1 + self.sims) * (state_bytes(game) + 4 * (6 * game.num_actions + 6))
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Sampled:
@@ -69,7 +69,7 @@ class Gumbel(OneStep):
         return jnp.ones(carry.legal.shape[0], jnp.bool_)
 
     def result(self, game: Game, carry: Sampled, key: Array) -> SearchResult:
-        """Say the move that the noise chose among the best; a move that was not tried has the position's value."""
+        """Read the result: the move is drawn by noise among the best; a move not tried has the position's value."""
         tree, legal = carry.found.search_tree, carry.legal
         value, tried = tree.node_values[:, 0], tree.children_visits[:, 0] > 0
         earned = tree.children_rewards[:, 0] + tree.children_discounts[:, 0] * tree.children_values[:, 0]
@@ -89,7 +89,7 @@ class Gumbel(OneStep):
     def search_targets(
         self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick
     ) -> TrainingTargets:
-        """A move is drawn by Gumbel noise; the lesson is the net's own policy, improved by the values found."""
+        """Search B states, draw a move of each by Gumbel noise, and give the net's policy, improved by values found."""
         found = self.start(game, evaluator, states, key).found
         moves, _, listed = listed_moves(game, states)
         policy = jnp.where(listed, jnp.take_along_axis(found.action_weights, moves, axis=1), 0.0)
@@ -108,7 +108,7 @@ class Gumbel(OneStep):
 
 
 def mctx_step(game: Game, evaluator: Evaluator, action: Array, states: State) -> tuple[Any, State]:
-    """A move in every game, as mctx wants it told: what it earned the mover, and how the rest counts for the mover."""
+    """Play a move in each of B states. Returns mctx's output, with rewards for the mover, and the states after."""
     import mctx
 
     after = jax.vmap(game.step)(states, action.astype(jnp.int32))
@@ -127,6 +127,6 @@ def mctx_step(game: Game, evaluator: Evaluator, action: Array, states: State) ->
 
 @contextlib.contextmanager
 def as_mctx_is_written() -> Iterator[None]:
-    """It mixes dtypes and ranks."""
+    """Let JAX promote dtypes and ranks, which the code of mctx relies on."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield

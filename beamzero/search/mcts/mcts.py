@@ -1,16 +1,16 @@
 """Monte Carlo tree search with a net (PUCT, as in AlphaZero) or with random games (UCT), for a batch of roots at once.
 
 A simulation goes down from the root by the most promising moves to a position that is not in the tree yet, or to one
-where the game is over; asks what that is worth; and adds this to all moves it came by. A move is promising by
+where the game is over; asks for its value; and adds this to all moves on the way. A move is promising by
 
     PUCT:  Q + c * P * sqrt(N of all moves) / (1 + N)          P: the prior of the move, softmax of the net's scores
     UCT:   Q + c * sqrt(ln(N of all moves) / N)                moves that were never tried first
 
-where N counts how often it was tried and Q is the mean of what that led to, for the side to move, in [-1, 1] as it is;
-`unvisited` where it was never tried, or with `relative` the mean of all that came of the node so far and `unvisited`
-more: for where the net is sure that a side is ahead, 0 makes the search try hardly anything. Of equal moves the first
-in the game's list is taken. Where nothing was tried yet, all counts are 0 and the formula says nothing: there 1 stands
-for the count of all moves, so that the prior decides.
+where N counts its visits and Q is the mean of their values for the side to move, in [-1, 1]. A move that was never
+tried has the Q `unvisited`, or with `relative` the mean value of its node so far plus `unvisited`: where the net is sure
+that a side is ahead, 0 would make the search try hardly anything. Of equal moves the first in the game's list is taken.
+Where nothing was tried yet, all counts are 0 and the formula says nothing: there 1 stands for the count of all moves, so
+that the prior decides.
 
 Layout. A tree's nodes stand in the order in which they were added, the root in place 0; each has K slots for its moves.
 Values are for side 0 except in the sums of a node, which are for the side to move there, so a second move of the same
@@ -63,36 +63,36 @@ MOST_SIMULATIONS = 100_000
 _MOST_C = 1e3
 
 _LEVELS = {"cpu": 1, "gpu": 4}
-"""Levels of the tree in one trip of a loop: on a GPU a trip costs the host more than the level costs the device."""
+"""Levels of the tree in one pass of a loop: on a GPU a pass costs the host more than the level costs the device."""
 
 
 class Leaf(NamedTuple):
-    """Where a simulation ends, for each of B roots."""
+    """The place where a simulation leaves the tree, for each of B roots."""
 
     node: Array  # int32 [B] the last node of the tree on the way
-    slot: Array  # int32 [B] the move that leaves the tree from there; anything where the game is over at the node
+    slot: Array  # int32 [B] the move that leaves the tree at this node; anything where the game is over there
 
 
 @dataclasses.dataclass(frozen=True)
 class MCTS(Search):
-    """Settings of the search."""
+    """Monte Carlo tree search, by PUCT or UCT."""
 
     sims: int = 100
     """Simulations."""
     c: float = 1.5
-    """How much what was seldom tried counts."""
+    """The weight of exploration."""
     uct: bool = False
-    """Whether moves are chosen by UCT, without priors."""
+    """True to choose moves by UCT, without priors."""
     unvisited: float = 0.0
     """Q of a move that was never tried."""
     relative: bool = False
-    """Whether that is counted from what its node is worth so far, rather than from 0."""
+    """True to count `unvisited` from the value of its node so far, not from 0."""
     noise: float = 0.0
     """The share of random noise in the priors of the root; it needs a key."""
     alpha: float = 0.3
     """The parameter of Dirichlet's distribution, which the noise is drawn from."""
     count_node: bool = False
-    """Whether a node counts as one visit more than its moves do, as in MuZero: ``sqrt(1 + N of all moves)``."""
+    """True to count a node as one visit more than its moves, as in MuZero: ``sqrt(1 + N of all moves)``."""
 
     keeps_line = True
 
@@ -111,21 +111,21 @@ class MCTS(Search):
     # --- growing ---------------------------------------------------------------------------------------------------
 
     def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count the bytes of the trees of so many roots."""
+        """Count the bytes of the trees of `roots` roots."""
         return roots * self.bytes_per_root(game)
 
     def bytes_per_root(self, game: Game) -> int:
-        """Count the bytes of the tree of one root: those of `Tree`, by what they are for."""
+        """Count the bytes of the tree of one root: those of each move, each node and the root."""
         width = slots_of(game)
         move, node, root = 5 * 4, 4 * 4 + 2, 2 * 4 + 4 * width
         return root + self._places(game) * (state_bytes(game) + node + width * move)
 
     def _places(self, game: Game) -> int:
-        """N: the most nodes of a tree."""
+        """Give N, the most nodes of a tree."""
         return 1 + self.sims * (2 if game.num_chance else 1)
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Tree:
-        """Make empty trees, each with its root's state in the first place; the key draws the noise."""
+        """Make B empty trees, each with its root's state in the first place; the key draws the noise."""
         key, _ = jax.random.split(key)
         batch, width, places = jax.tree.leaves(states)[0].shape[0], slots_of(game), self._places(game)
         nothing, none_yet = jnp.zeros((batch, places), jnp.int32), jnp.zeros(batch, jnp.int32)
@@ -148,13 +148,16 @@ class MCTS(Search):
         )
 
     def advance(self, game: Game, evaluator: Evaluator, tree: Tree, budget: Array | int) -> Tree:
-        """Do `budget` more simulations of every root, or as many as there is room for; roots come first, at no cost."""
+        """Do `budget` more simulations of every root, or as many as there is room for.
+
+        Adding the roots is the first step of the loop, and counts as none.
+        """
         done = jnp.maximum(tree.done, 0)
         stop = done + jnp.minimum(budget, self.sims - done)
         return lax.while_loop(lambda tree: tree.done < stop, lambda tree: self._simulate(game, evaluator, tree), tree)
 
     def _simulate(self, game: Game, evaluator: Evaluator, tree: Tree) -> Tree:
-        """One simulation more; or where the tree is empty, the root. So the rules are compiled once, not twice."""
+        """Do one more simulation in each of B trees, or add the root of an empty tree, so that rules compile once."""
         leaf = self._descend(tree)
         rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
         empty = tree.size == 0
@@ -172,6 +175,7 @@ class MCTS(Search):
         return self._back_up(tree, last)._replace(done=tree.done + 1)
 
     def _descend(self, tree: Tree) -> Leaf:
+        """Go down by the most promising moves until they leave the tree or the game is over, in each of B trees."""
         rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
 
         def go_down(carry: tuple[Leaf, Array]) -> tuple[Leaf, Array]:
@@ -188,9 +192,10 @@ class MCTS(Search):
         return lax.while_loop(lambda carry: jnp.any(carry[1] >= 0), _several(go_down), (Leaf(start, start), start))[0]
 
     def _choose(self, edges: Array, chance: Array, own: Array) -> Array:
-        """int32 [B]: the most promising slot of each node, the first of equal ones; where dice decide, the rarest.
+        """Choose the most promising slot of each of B nodes, int32 [B], the first of equal ones.
 
-        `own` [B] is what the evaluator says of the nodes, for the sides to move.
+        Where dice decide (`chance` [B]), that is the outcome that lags most behind its probability. `edges` are
+        [B, 4, K], and `own` [B] the nodes' own values for the sides to move.
         """
         prior, visits, total = edges[:, PRIOR], edges[:, VISITS], edges[:, TOTAL]
         tried = jnp.sum(visits, axis=1, keepdims=True)
@@ -205,17 +210,17 @@ class MCTS(Search):
         return first_highest(jnp.where(prior > -jnp.inf, promise, -jnp.inf))
 
     def _never_tried(self, visits: Array, total: Array, own: Array) -> Array:
-        """float32 [B]: Q of a move of each node that was never tried."""
+        """Give the Q of moves that were never tried, float32 [B] for B nodes; `own` [B] are the nodes' own values."""
         if not self.relative:
             return jnp.full_like(own, self.unvisited)
         return jnp.clip(node_mean(visits, total, own) + self.unvisited, -1.0, 1.0)
 
     def _at_root(self, tree: Tree) -> Array:
-        """float32 [B]: Q of a move of each root that was never tried."""
+        """Give the Q of moves that were never tried, float32 [B], at the roots."""
         return self._never_tried(tree.edges[:, 0, VISITS], tree.edges[:, 0, TOTAL], tree.sign[:, 0] * tree.value[:, 0])
 
     def _add(self, game: Game, evaluator: Evaluator, tree: Tree, states: State, leaf: Leaf, fresh: Array) -> Tree:
-        """The tree with one node more where `fresh` [B] holds, reached from `leaf`."""
+        """Add `states` [B] as nodes, reached from `leaf`, to the trees where `fresh` [B] holds. Returns the trees."""
         batch, places, _, width = tree.edges.shape
         rows = jnp.arange(batch, dtype=jnp.int32)
         over = jax.vmap(game.over)(states)
@@ -255,7 +260,7 @@ class MCTS(Search):
         )
 
     def _back_up(self, tree: Tree, last: Array) -> Tree:
-        """The tree after what the node `last` [B] is worth was added to all moves that lead there."""
+        """Add the value of the node `last` [B] to all moves on the way to it, in each of B trees. Returns the trees."""
         batch, places = tree.parent.shape
         rows = jnp.arange(batch, dtype=jnp.int32)
         value = tree.value[rows, last]
@@ -269,12 +274,12 @@ class MCTS(Search):
             edges = edges.at[rows[:, None], place[:, None], both, slot[:, None]].add(gained, mode="drop")
             return edges, jnp.where(parent >= 0, parent, 0)
 
-        # The root has no parent, so that it may be visited again while other rows are still on their way.
+        # The root has no parent, so going up from it changes nothing while other rows are still on their way.
         edges, _ = lax.while_loop(lambda carry: jnp.any(carry[1] > 0), _several(go_up), (tree.edges, last))
         return tree._replace(edges=edges)
 
     def _mix(self, prior: Array, noise: Array) -> Array:
-        """float32 [B, K]: priors with their share of noise, whose sum over the listed moves is made 1."""
+        """Mix priors [B, K] with `noise` [B, K], scaled to add up to 1 over the listed moves. Returns float32 [B, K]."""
         gamma = jnp.where(prior > -jnp.inf, noise, 0.0)
         return (1 - self.noise) * prior + self.noise * gamma / jnp.maximum(jnp.sum(gamma, axis=1, keepdims=True), 1e-30)
 
@@ -283,7 +288,7 @@ class MCTS(Search):
     def search_targets(
         self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick
     ) -> TrainingTargets:
-        """Say what the net should have said: moves as often as they were tried, and the mean of what came of them."""
+        """Search B states to the end and give their training targets: shares of visits, and means of simulations."""
         tree = self.finish(game, evaluator, self.start(game, evaluator, states, key))
         _, key = jax.random.split(key)
         policy = root_policy(tree)[:, : game.max_moves]
@@ -300,7 +305,7 @@ class MCTS(Search):
         )
 
     def result(self, game: Game, tree: Tree, key: Array) -> SearchResult:
-        """Say the best move, and how often each was tried; `proven` are the moves that end the game."""
+        """Read the result: the policy is the shares of visits, and the moves that end the game are proven."""
         _, key = jax.random.split(key)
         return root_result(game, tree, self._at_root(tree), key)
 
@@ -329,7 +334,7 @@ class MCTS(Search):
 
 
 def _several(level: Callable[[_Carry], _Carry]) -> Callable[[_Carry], _Carry]:
-    """As many levels of the tree as one trip of a loop does; a level too many must change nothing."""
+    """Repeat `level` as often as one pass of a loop does; a level too many must change nothing."""
 
     def trip(carry: _Carry) -> _Carry:
         for _ in range(_LEVELS["gpu" if jax.default_backend() == "gpu" else "cpu"]):
@@ -340,7 +345,7 @@ def _several(level: Callable[[_Carry], _Carry]) -> Callable[[_Carry], _Carry]:
 
 
 def _follow(game: Game, tree: Tree, leaf: Leaf) -> State:
-    """The states [B] that the leaves' moves lead to."""
+    """Make the states [B] after the moves of the leaves."""
     rows = jnp.arange(tree.size.shape[0], dtype=jnp.int32)
     before = jax.tree.map(lambda x: x[rows, leaf.node], tree.states)
     move = tree.moves[rows, leaf.node, leaf.slot]
@@ -351,20 +356,20 @@ def _follow(game: Game, tree: Tree, leaf: Leaf) -> State:
 
 
 def _ask(evaluator: Evaluator, states: State, moves: Array) -> tuple[Array, Array]:
-    """float32 [B] and [B, K]: the value of each state, and the score of each of its moves."""
+    """Ask the evaluator for the values of B states, float32 [B], and the scores of their `moves`, float32 [B, K]."""
     value, scores = evaluator.value_and_scores(states)
     return value, jnp.take_along_axis(scores, moves, axis=1)
 
 
 def _priors(scores: Array, listed: Array) -> Array:
-    """float32 [B, K]: softmax of the scores of the listed moves; -inf in empty slots."""
+    """Give the softmax of the scores of the listed moves, float32 [B, K]; -inf in empty slots."""
     some = jnp.any(listed, axis=1, keepdims=True)  # the softmax of nothing is no number
     share = jax.nn.softmax(jnp.where(listed | ~some, scores, -jnp.inf), axis=1)
     return jnp.where(listed, share, -jnp.inf)
 
 
 def _with_outcomes(game: Game, states: State, chance: Array, moves: Array, prior: Array) -> tuple[Array, Array]:
-    """Moves and priors [B, K], where dice decide those of the outcomes."""
+    """Put outcomes and their probabilities in place of moves and priors, [B, K], where dice decide (`chance` [B])."""
     width = slots_of(game)
     probs = jax.vmap(game.chance)(states)
 

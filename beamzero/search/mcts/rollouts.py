@@ -1,4 +1,4 @@
-"""What a position is worth by playing it out at random, once: an evaluator for tree search without a net."""
+"""Rollouts: the value of a position is the result of one random game, for tree search without a net."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from beamzero.search.protocol import Option, Outlook, Search, Spent
 
 
 class Simulated(NamedTuple):
-    """Trees that grow by random games."""
+    """Trees that grow by random games, with their seed."""
 
     tree: Tree
-    seed: Array  # uint32 [] of the random games
+    seed: Array  # uint32 [] the seed of the random games
 
 
 @dataclasses.dataclass(frozen=True)
 class RandomGames(Search):
-    """A tree search that plays one random game from each new position; the evaluator it is given is not asked."""
+    """A tree search that plays one random game from each new position; it uses no other evaluator."""
 
     search: MCTS
 
@@ -61,7 +61,7 @@ class RandomGames(Search):
         return self.search.outlook(game, carry.tree, result, row)
 
     def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count the bytes of the trees of so many roots."""
+        """Count the bytes of the trees of `roots` roots."""
         return self.search.bytes_needed(game, roots)
 
     def nodes_of_unit(self, game: Game) -> int:
@@ -80,16 +80,17 @@ class RandomGames(Search):
 
 
 def rollout_evaluator(game: Game, seed: Array) -> Evaluator:
-    """Make an evaluator whose values are results of random games: one of a position by the `seed`, uint32 []."""
+    """Make an evaluator whose values are results of random games, by a `seed`, uint32 []: one game a position."""
     return zero_evaluator(game)._replace(value=Partial(_RandomGame(game), seed))
 
 
 @dataclasses.dataclass(frozen=True)
 class _RandomGame:
+    """A function of a seed, uint32 [], and states [B] to results of random games, float32 [B], for the side to move."""
+
     game: Game
 
     def __call__(self, seed: Array, states: State) -> Array:
-        """float32 [B]: for the side to move in each of the states."""
         game = self.game
         marks = jax.vmap(game.hash)(states)
 
@@ -106,6 +107,7 @@ class _RandomGame:
 
 
 def _random_step(game: Game, state: State, draw: Array) -> State:
+    """Play a random move, or resolve a chance event, by `draw`, float32 [] in [0, 1)."""
     moved = game.step(state, game.pick(state, draw))
     if not game.num_chance:
         return moved
@@ -113,6 +115,6 @@ def _random_step(game: Game, state: State, draw: Array) -> State:
 
 
 def _uniform(mark: Array, seed: Array, ply: Array) -> Array:
-    """float32 [] of [0, 1): random numbers by a hash, which takes a fraction of a generator's time."""
+    """Hash a key, uint32 [2], a seed and a ply to a random number, float32 [] in [0, 1): faster than a generator."""
     word = hash_words(mark[0], mark[1], seed, ply)[0]
     return (word >> np.uint32(8)).astype(jnp.float32) * np.float32(2**-24)
