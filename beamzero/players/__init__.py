@@ -1,30 +1,30 @@
-"""Players, and how a text names one.
+"""Players, and the texts that name them.
 
 - ``random``: any legal move;
 - ``lookahead:2`` (also ``two_step_lookahead``): sees wins and losses within so many plies;
 - ``minimax:depth=3``: plain minimax, with the game's own evaluation at the leaves; ``by=stores`` evaluates by one of
   its features alone, ``by=nothing`` not at all;
 - ``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``: alpha-beta, deeper and deeper up to the
-  limit, with likely moves first, a table of positions and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``,
+  limit, with likely moves first, a transposition table and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``,
   ``by=``;
 - ``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``: for games with dice, by
-  turns; ``rolls=5`` looks at so many rolls instead of all; ``weights=``, ``by=``;
+  turns; ``rolls=5`` follows 5 rolls instead of all; ``weights=``, ``by=``;
 - ``mcts:sims=200``, ``mcts:seconds=1``, ``mcts:nodes=1000``: Monte Carlo tree search (UCT) by random games, without a
   net; also ``c=``;
 - ``ALGORITHM:PATH``, such as ``probs:runs/connect_four``: an agent that one of `beamzero.algorithms` has trained. PATH
   is a run folder, a .safetensors file or a shipped agent's name; each algorithm has its own options, such as
   ``expand=200`` for a beam search or ``seconds=1`` for any; ``checkpoint=best`` takes another checkpoint of a run than
   the last;
-- ``file.py:Class,PATH``: the same for an algorithm in a file of yours;
+- ``file.py:Class,PATH``: an agent that an algorithm in a file of yours has trained;
 - ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
   move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
 - ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``;
 - ``gnubg``, ``gnubg:plies=2``: GNU Backgammon, in battles and ratings; ``processes=``;
-- ``clairvoyance:worlds=40``: hidden cards are dealt so often and solved with open cards; the best on average;
+- ``clairvoyance:worlds=40``: hidden cards are dealt 40 times and solved with open cards; the best on average;
   ``solver=``: ``dds`` for bridge, ``alphabeta`` for endings of it, ``minimax`` for small games;
 - ``cfr:iterations=1000``: a small game of hidden cards, solved by CFR+ when the player is made.
 
-Where something is hidden, only those play that choose by what they may know: see `_sees_everything`.
+In games with hidden cards only those play that see no more than their seat: see `_sees_everything`.
 
 Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta:depth=6,book=connect_four.book``.
 """
@@ -56,9 +56,9 @@ __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
 
 
 def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
-    """The player that `name` names, for one game.
+    """Make the player that `name` names, for one game.
 
-    `others` are names that the caller takes besides and looks at first: an error lists them too.
+    `others` are further names that the caller accepts: an error lists them too.
     """
     spec = own_file(parse(name))
     head = spec.head
@@ -83,6 +83,7 @@ def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
 
 
 def _maker(head: str, others: Collection[str]) -> Callable[[str, Spec, Game], Player]:
+    """Find the function that makes players of one kind; an error lists `others` too."""
     if head in AGENTS:
         return AGENTS[head]
     if head not in ALGORITHMS:
@@ -97,11 +98,11 @@ def starts_program(name: str) -> bool:
 
 
 _FAIR = ("random", "cfr", "clairvoyance")
-"""Agents that choose by what the seat to move may know."""
+"""Agents that see no more than the seat to move."""
 
 
 def _sees_everything(spec: Spec) -> bool:
-    """Whether an agent looks at the whole state, as all searches and books do; a net sees only what `observe` shows."""
+    """Tell whether an agent uses the whole state, as all searches and books do; a net uses only `Game.observe`."""
     if "book" in spec.options:
         return True
     if spec.head in ALGORITHMS:
@@ -118,11 +119,13 @@ _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_look
 
 
 def _random(name: str, spec: Spec, game: Game) -> Player:
+    """Make the player ``random``."""
     take(spec, name, "", {})
     return SearchPlayer(name, game, AnyMove(), zero_evaluator(game), deterministic=False)
 
 
 def _lookahead(name: str, spec: Spec, game: Game) -> Player:
+    """Make a player such as ``lookahead:2``."""
     argument, options = take(spec, name, "depth", {"depth": int})
     depth = options.get("depth", argument)
     if depth is None:

@@ -1,4 +1,4 @@
-"""What players ask of an algorithm: how its agents are kept, and how they play."""
+"""The protocol of an algorithm's agents: how they are stored, and how they play."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from beamzero.search.protocol import Search
 
 
 class NetPlace(NamedTuple):
-    """Where a net of an agent is described, and where its weights lie in a checkpoint."""
+    """The place of a net: of its description in the settings, and of its weights in a checkpoint."""
 
     setting: str
     """The setting of the run that names the net."""
@@ -25,41 +25,41 @@ class NetPlace(NamedTuple):
 
 
 class AgentKind(Protocol):
-    """How the agents of one algorithm are kept, and how they play."""
+    """The agents of one algorithm: how they are stored, and how they play."""
 
     @property
     def nets(self) -> Mapping[str, NetPlace]:
-        """The nets that make an agent, by the names that they have in an agent file."""
+        """Give the places of the nets of an agent, by their names in an agent file."""
 
     @property
     def full(self) -> Mapping[str, str]:
-        """The options with which an agent plays as well as it can at a pace that people bear: the level full."""
+        """Give the options of the level full: as strong as possible at a pace that suits people."""
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """What may stand behind the algorithm's name, such as ``PATH,depth=D``, and what plays then, for people."""
+        """Give texts that may follow the algorithm's name, such as ``PATH,depth=D``, with descriptions for people."""
 
     def evaluator(self, nets: Mapping[str, Net], weights: Mapping[str, Weights]) -> Evaluator:
-        """Make of the nets and their weights, by their names in `nets`, what a search asks."""
+        """Make the evaluator of the nets and their weights, both by their names in `nets`."""
 
     def make_player(self, name: str, spec: Spec, game: Game) -> Player:
         """Make the player that a text such as ``probs:PATH,expand=100`` names; `take_trained` reads its agent."""
 
     def peeks(self, options: Mapping[str, str]) -> bool:
-        """Tell whether an agent with these options looks at more of a state than `Game.observe` shows."""
+        """Tell whether an agent with these options uses more of a state than `Game.observe` shows."""
 
     def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """Choose the options with which people play against an agent; `settings` are its run's, as far as known."""
+        """Choose the options of an agent that plays against people; `settings` are its run's, as far as known."""
 
     def at_budget(self, game: Game, evaluations: int) -> dict[str, str]:
-        """Choose the options with which an agent takes about so many evaluations for a move."""
+        """Choose the options with which an agent takes about `evaluations` for a move."""
 
     def search_at_budget(self, game: Game, evaluations: int) -> Search:
-        """Make a search that takes no more memory than an agent with the options `at_budget`; nothing is played."""
+        """Make a search that needs as much memory as an agent with the options `at_budget`, to count that memory."""
 
 
 def agent_kind(algorithm: str) -> AgentKind:
-    """Look up how agents of an algorithm are kept and play."""
+    """Find the kind of the agents of an algorithm."""
     return ALGORITHMS.find(algorithm).agent
 
 
@@ -71,9 +71,9 @@ def agent_text(algorithm: str, path: str, options: Mapping[str, str]) -> str:
 
 
 def own_file(spec: Spec) -> Spec:
-    """Read ``file.py:Class,PATH``: the class of a user's file is registered, and the rest named by its name.
+    """Read ``file.py:Class,PATH``: register the class in a user's file. Returns the text with the class's name instead.
 
-    Only for a text that a person has typed: the file is run.
+    The file is run, so this is only for a text that a person has typed.
     """
     if not spec.head.endswith(".py"):
         return spec

@@ -1,4 +1,4 @@
-"""What a player thinks of one position, on the host: every legal move with its value, and the line it expects."""
+"""Analysis of one position by a player, on the host: every legal move with its value, and the expected line."""
 
 from __future__ import annotations
 
@@ -16,55 +16,56 @@ from beamzero.search.drive import Snapshot, Timer
 from beamzero.search.evaluator import SearchResult
 
 LINE_PLIES = 8
-"""How far a line is followed by a player that keeps no tree, which has to think again at each ply."""
+"""The length of a line of a player that keeps no line, and has to search again at each ply."""
 
 
 class MoveValue(NamedTuple):
-    """One legal move, as the player sees it."""
+    """One legal move, as the player values it."""
 
     action: int
     move: str
-    """What the game calls it."""
+    """The name of the move in the game."""
     value: float
-    """For the side to move."""
+    """The value for the side to move."""
     policy: float
     """The probability with which the player would choose it."""
     proven: bool
-    """Whether the rules alone decide its value."""
+    """True if the rules alone decide its value."""
     plies: int | None = None
-    """After how many plies the game ends with best play, where that is proven."""
+    """Plies to the end of the game with best play; None where that is not proven."""
 
 
 class Step(NamedTuple):
-    """What a search of one depth found, for people."""
+    """The result of a search of one depth, for people."""
 
     depth: int
     value: float
-    """For the side to move."""
+    """The value for the side to move."""
     proven: bool
     line: list[str]
     nodes: int
-    """Positions looked at by this depth alone."""
+    """Positions searched for this depth alone."""
     seconds: float
+    """Time for this depth alone."""
 
 
 class Analysis(NamedTuple):
-    """What a player thinks of a position. ``best == moves[0].move``, and the same as ``line[0]``."""
+    """The analysis of a position by a player. ``best``, ``moves[0].move`` and ``line[0]`` are equal."""
 
     value: float
-    """For the side to move."""
+    """The value for the side to move."""
     best: str
     line: list[str]
-    """The moves it expects from here, the best one first; every one legal in its turn."""
+    """The expected moves from here, the best one first; each is legal after those before it."""
     moves: list[MoveValue]
     """All legal moves: the likeliest to be chosen first, then by value."""
     nodes: int
     """Positions that the search made."""
     steps: Sequence[Step] = ()
-    """Depth by depth, of a player that deepens its search."""
+    """The results of each depth; empty for a search without depths."""
 
     def as_json(self) -> dict[str, Any]:
-        """For programs, without the depths: the command line and the page in the browser say the same."""
+        """Return plain data, without the depths, as the command line and the browser give it to programs."""
         moves = [
             {"move": m.move, "value": m.value, "policy": m.policy, "proven": m.proven, "plies": m.plies}
             for m in self.moves
@@ -80,10 +81,10 @@ def analyse(
     watch: Callable[[Step], None] = lambda step: None,
     timer: Timer | None = None,
 ) -> Analysis:
-    """Ask what `player` thinks of `state`, which is not over, and which line it expects.
+    """Analyse `state`, which is not over, by `player`.
 
-    A search that keeps its line tells it; any other player is asked again after each of its own moves. `watch` is told
-    of each depth that a search finishes. Whoever has the `timer` may end it sooner.
+    The line is the search's own; a player that keeps none is asked again after each of its moves. `watch` gets the
+    result of each depth that a search finishes. Stopping the `timer` ends the analysis sooner.
     """
     player = player.with_every_move()
     steps: list[Step] = []
@@ -103,7 +104,7 @@ def analyse(
     if player.keeps_line:
         moves.sort(key=lambda move: move.action != line[0])
     elif game.hidden:
-        line = [moves[0].action]  # what comes after depends on what the others hold, which a line would give away
+        line = [moves[0].action]  # the moves after it depend on hidden cards, which a longer line would give away
     else:
         line = _follow(game, player, state, moves[0].action, key)
     plies = snapshot.outlook.plies_of_moves
@@ -122,7 +123,7 @@ def analyse(
 
 
 def list_moves(game: Game, state: State, result: SearchResult, first: int | None = None) -> list[MoveValue]:
-    """The legal moves of `state` from the result of a batch of one, best first; between equal ones `first` leads."""
+    """List the legal moves of `state`, best first, from the result of a batch of one; of equal ones `first` leads."""
     values, policy, proven = (np.asarray(x)[0] for x in (result.values, result.policy, result.proven))
     moves = [
         MoveValue(a, game.action_name(state, a), _number(values[a]), _number(policy[a]), bool(proven[a]))
@@ -132,11 +133,12 @@ def list_moves(game: Game, state: State, result: SearchResult, first: int | None
 
 
 def _number(value: Array | np.ndarray) -> float:
+    """Make a Python float, never -0."""
     return float(value) + 0.0  # which makes 0 of -0
 
 
 def _follow(game: Game, player: Player, state: State, action: int, key: Array) -> list[int]:
-    """`action` and the player's best moves after it, up to the end of the game, a throw of dice, or LINE_PLIES."""
+    """List `action` and the player's best moves after it, up to the end of the game, a chance event, or LINE_PLIES."""
     line = [action]
     state = step(game, state, action)
     while len(line) < LINE_PLIES and not bool(game.over(state)) and int(game.player(state)) != CHANCE:
@@ -147,7 +149,7 @@ def _follow(game: Game, player: Player, state: State, action: int, key: Array) -
 
 
 def move_names(game: Game, state: State, line: list[int]) -> list[str]:
-    """What the game calls the moves of a line that starts at `state`."""
+    """Name the moves of a line that starts at `state`."""
     names = []
     for action in line:
         names.append(game.action_name(state, action))
@@ -156,7 +158,7 @@ def move_names(game: Game, state: State, line: list[int]) -> list[str]:
 
 
 def step(game: Game, state: State, action: int) -> State:
-    """`game.step` for callers on the host: compiled as a whole, which is sooner done than one operation at a time."""
+    """Make a move on the host, as `Game.step` does, by one compiled program."""
     return _step(game, state, jnp.int32(action))
 
 

@@ -1,7 +1,7 @@
-"""Opening books at play: positions that are in the book are answered from it, at once.
+"""Opening books at play: a player answers positions that are in its book from the book.
 
 Mirror images of a position are one position in a book. Of all images, as `Game.symmetries` lists them, the one with the
-least key stands for the others; its move is stored, and turned back for the image that is on the board.
+least key stands for the others; its move is stored, and mapped back to the image that is on the board.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Folded(NamedTuple):
     """The image of a position that stands for all S of them."""
 
     key: Array  # uint32 [2] the least of the keys of all images, the high word first
-    same: Array  # bool [S] the images that have it: several where a position is its own mirror image
+    same: Array  # bool [S] the images that have this key: several where a position is its own mirror image
     actions: Array  # int32 [S, A] for each action of an image, the action of the position that it stands for
 
 
 def fold(game: Game, state: State) -> Folded:
-    """One position, folded.
+    """Find the image that stands for a position.
 
-    A game without symmetries has one image, and a hash that leaves out what does not matter. The images of others are
-    known by what is seen of them, which says all there is to know in every game of this package that has images.
+    A game without symmetries has one image, whose key is `Game.hash`. Images in other games get keys from their
+    observations, which show the whole position in every game of this package that has symmetries.
     """
     numbers = jnp.arange(game.num_actions, dtype=jnp.int32)
     if type(game).symmetries is Game.symmetries:
@@ -54,29 +54,30 @@ def fold(game: Game, state: State) -> Folded:
 
 
 def fold_action(folded: Folded, action: Array) -> Array:
-    """int32 []: the action of the image that stands for `action`; the least of those that are mirror images."""
+    """Map an action of a position to the image that stands for it, int32 []: the least of equal mirror images."""
     images = jnp.argmax(folded.actions == action, axis=1).astype(jnp.int32)
     return jnp.min(jnp.where(folded.same, images, folded.actions.shape[1]))
 
 
 def unfold_action(folded: Folded, action: Array) -> Array:
-    """int32 []: the action of the position that `action` of the image stands for."""
+    """Map an `action` of the image back to the position that it stands for, int32 []."""
     return folded.actions[jnp.argmax(folded.same), action]
 
 
 def as_numbers(keys: Array) -> np.ndarray:
-    """uint64 [...]: keys, uint32 [..., 2], as whole numbers on the host."""
+    """Turn keys, uint32 [..., 2], into integers on the host, uint64 [...]."""
     high, low = np.moveaxis(np.asarray(keys).astype(np.uint64), -1, 0)
     return high << np.uint64(32) | low
 
 
 def key_check(game: Game) -> str:
-    """The key of a position a few plies on: a book whose keys were made otherwise would answer nothing, or nonsense."""
+    """Write the key of a fixed position, in hex: a book made with other keys would answer wrongly, and is refused."""
     return f"{int(as_numbers(_key_of_some_position(game))):016x}"
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _key_of_some_position(game: Game) -> Array:
+    """Give the key, uint32 [2], of a fixed position three plies from the start."""
     state = game.init(jax.random.key(0))
     for draw in (0.2, 0.9, 0.6):
         state = game.step(state, game.pick(state, jnp.float32(draw)))
@@ -87,7 +88,7 @@ def _key_of_some_position(game: Game) -> Array:
 
 
 class Table(NamedTuple):
-    """A book on the device, its length a power of two; what fills it up has the greatest key and the move -1."""
+    """A book on the device, its length a power of two; padding has the greatest key and the move -1."""
 
     keys: Array  # uint32 [N, 2] rising, the high word first
     moves: Array  # int32 [N]
@@ -95,15 +96,15 @@ class Table(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a book says of B positions."""
+    """The answers of a book for B positions."""
 
     found: Array  # bool [B] whether the position is in the book
-    action: Array  # int32 [B] its move, legal where found
+    action: Array  # int32 [B] the book's move, legal where found
     value: Array  # float32 [B] for the side to move
 
 
 def open_book(path: str, game: Game) -> Book:
-    """The book at `path`, if it is one for `game`."""
+    """Read the book at `path`; BadInput where it is not one for `game`."""
     book = load_book(path)
     if book.game != game.identity:
         raise BadInput(f"{path} is an opening book of {book.game}, not of {game.identity}")
@@ -113,7 +114,7 @@ def open_book(path: str, game: Game) -> Book:
 
 
 def make_table(book: Book) -> Table:
-    """The book as arrays on the device."""
+    """Put a book on the device."""
     filling = (0, 2 ** math.ceil(math.log2(len(book))) - len(book))
     words = np.stack([book.keys >> np.uint64(32), book.keys & np.uint64(2**32 - 1)], axis=1).astype(np.uint32)
     return Table(
@@ -125,7 +126,7 @@ def make_table(book: Book) -> Table:
 
 @functools.partial(jax.jit, static_argnums=0)
 def look_up(game: Game, table: Table, states: State) -> Answer:
-    """What the book says of B positions. A move that is not legal is no answer, whatever the file says."""
+    """Look up B positions in the book. A move that is not legal counts as not found."""
 
     def one(state: State) -> Answer:
         folded = fold(game, state)
@@ -139,7 +140,7 @@ def look_up(game: Game, table: Table, states: State) -> Answer:
 
 
 def _place(keys: Array, key: Array) -> Array:
-    """int32 []: the last place in rising `keys` [N, 2] that holds no more than `key`, or 0."""
+    """Find the last place, int32 [], in rising `keys` [N, 2] that holds no more than `key`; 0 if there is none."""
     place = jnp.int32(0)
     for half in reversed(range(keys.shape[0].bit_length() - 1)):
         there = place + 2**half
@@ -154,12 +155,12 @@ def _place(keys: Array, key: Array) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class BookPlayer(Player):
-    """Plays from the book where it can, and leaves the rest to another player."""
+    """A player that answers from a book where it can, and leaves other positions to another player."""
 
     name: str
     game: Game
     player: Player
-    """Who answers what is not in the book."""
+    """The player for positions that are not in the book."""
     table: Table
     deterministic: bool
 
@@ -167,10 +168,11 @@ class BookPlayer(Player):
         return self.player.bytes_needed(rows, thinking)
 
     def look_up(self, states: State) -> Answer:
+        """Look up B positions in the book."""
         return look_up(self.game, self.table, states)
 
     def think(self, states: State, key: Array) -> SearchResult:
-        """As the other player thinks; of a position in the book, that its move is best and others no better."""
+        """Give the other player's result, or for a position in the book one with the book's move and value."""
         answer = self.look_up(states)
         known = _as_result(self.game, states, answer)
         if bool(jnp.all(answer.found)):
@@ -200,6 +202,7 @@ class BookPlayer(Player):
         return self._from_book(states, mask, lambda rest: self.player.choose_after(states, rest, key, moves))
 
     def _from_book(self, states: State, mask: Array, otherwise: Callable[[Array], Array]) -> Array:
+        """Choose moves, int32 [B], from the book, and those of `mask` [B] that it does not have by `otherwise`."""
         answer = self.look_up(states)
         rest = mask & ~answer.found
         return jnp.where(rest, otherwise(rest), answer.action) if bool(jnp.any(rest)) else answer.action
@@ -232,14 +235,14 @@ class BookPlayer(Player):
 
 
 def with_book(player: Player, path: str) -> BookPlayer:
-    """`player`, with the book at `path` to open its games."""
+    """Give a player the book at `path` for its openings."""
     table = make_table(open_book(path, player.game))
     return BookPlayer(player.name, player.game, player, table, player.deterministic)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _as_result(game: Game, states: State, answer: Answer) -> SearchResult:
-    """The result of a search that would have found what the book says."""
+    """Write the answers of a book as the result of a search."""
     legal = jax.vmap(game.legal)(states)
     return SearchResult(
         action=answer.action,
@@ -253,6 +256,8 @@ def _as_result(game: Game, states: State, answer: Answer) -> SearchResult:
 
 @jax.jit
 def _known_or(found: Array, known: SearchResult, searched: SearchResult) -> SearchResult:
+    """Take the rows of `known` where `found` [B], and of `searched` elsewhere."""
+
     def pick(one: Array, other: Array) -> Array:
         return jnp.where(found.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
 

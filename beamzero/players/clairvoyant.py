@@ -25,7 +25,7 @@ from beamzero.solvers.exhaustive import Exhaustive
 
 @dataclasses.dataclass(frozen=True)
 class ClairvoyantPlayer(Player):
-    """Deals what it does not know many times, solves each deal with open cards, and plays what is best on average."""
+    """A player that deals the hidden cards many times, solves each deal with open cards, and plays the best average."""
 
     name: str
     game: Game
@@ -39,18 +39,19 @@ class ClairvoyantPlayer(Player):
         return self.search(self.game, states, key)
 
     def choose(self, states: State, mask: Array, key: Array) -> Array:
-        """Nothing is solved where there is but one move."""
+        """Choose moves as `Player.choose` does; a position with one legal move is not solved."""
         wanted = np.asarray(_has_choice(self.game, states, mask))
         return self.search(self.game, states, key, wanted).action
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _has_choice(game: Game, states: State, mask: Array) -> Array:
+    """Tell, bool [B], which rows of `mask` [B] have more than one legal move."""
     return mask & (jnp.sum(jax.vmap(game.legal)(states), axis=1) > 1)
 
 
 def make_clairvoyant(name: str, spec: Spec, game: Game) -> Player:
-    """``clairvoyance:worlds=40``; ``solver=`` dds, alphabeta (both of bridge) or minimax (of small games)."""
+    """Make a player such as ``clairvoyance:worlds=40``; ``solver=`` dds, alphabeta (both for bridge) or minimax."""
     argument, options = take(spec, name, "worlds", {"worlds": int, "solver": str})
     if not game.hidden:
         raise BadInput(f"{name}: {game.name} hides nothing, so there is nothing to average over: alphabeta solves it")
@@ -69,6 +70,6 @@ def make_clairvoyant(name: str, spec: Spec, game: Game) -> Player:
 
 
 def _solvers(game: Game) -> Mapping[str, Callable[[], Solver]]:
-    """The solvers that can be named, the usual one first."""
+    """List the solvers for a game by name, the default first."""
     small = {"minimax": Exhaustive}
     return {"dds": DDS, "alphabeta": Endings, **small} if isinstance(game, Bridge) else small

@@ -1,4 +1,4 @@
-"""The classic searches as players: minimax and alpha-beta with the game's own evaluation."""
+"""Classic searches as players: minimax, alpha-beta and expectiminimax with the game's own evaluation."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from beamzero.storage.tablefile import load_table
 from beamzero.storage.weightsfile import load_weights
 
 QUIET_PLIES = 12
-"""How far noisy moves are followed beyond the depth, where nothing else is said."""
+"""Plies beyond the depth in which noisy moves are followed, by default."""
 
 _MAX_MEGABYTES = 4096
 
 _NOTHING = "nothing"
-"""In place of a feature: what the rules do not decide within the depth is even."""
+"""The name, in place of a feature, for no evaluation: positions that are not over count as even."""
 
 
 def _most_megabytes() -> int:
-    """For the table of one core: together they take half of this machine's memory at most."""
+    """Give the largest table of one core in MB: all cores together take half of this machine's memory at most."""
     memory = host_memory_bytes() // 2**20
     return min(_MAX_MEGABYTES, memory // (2 * searches_at_once(on_host=True)))
 
 
 def make_minimax(name: str, spec: Spec, game: Game) -> Player:
-    """``minimax:depth=3``."""
+    """Make a player such as ``minimax:depth=3``."""
     argument, options = take(spec, name, "depth", {"depth": int, "weights": str, "by": str})
     if argument is None and "depth" not in options:
         raise BadInput(f"{name} needs a depth, such as minimax:3")
@@ -50,7 +50,7 @@ def make_minimax(name: str, spec: Spec, game: Game) -> Player:
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
-    """``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``."""
+    """Make a player such as ``alphabeta:depth=6``, ``alphabeta:seconds=1`` or ``alphabeta:nodes=100000``."""
     kinds = {
         "depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str,
         "weights": str, "by": str,
@@ -73,7 +73,7 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
 
 
 def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
-    """``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``."""
+    """Make a player such as ``expectiminimax:depth=2`` or ``expectiminimax:seconds=1``."""
     kinds = {"depth": int, "nodes": int, "seconds": float, "rolls": int, "weights": str, "by": str}
     argument, options = take(spec, name, "depth", kinds)
     if not game.num_chance:
@@ -90,7 +90,7 @@ def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
 
 
 def _evaluator(name: str, game: Game, options: dict) -> Evaluator:
-    """The game's features with those weights made by hand or of a file, or one feature alone, or nothing."""
+    """Make the evaluator: all features with hand-made weights or those of a file, one feature alone, or nothing."""
     path, by = options.get("weights"), options.get("by")
     if by is None:
         return feature_evaluator(game, None if path is None else load_weights(path, game).values)
@@ -103,7 +103,7 @@ def _evaluator(name: str, game: Game, options: dict) -> Evaluator:
 
 
 def _limit(name: str, options: dict, most_turns: int | None = None) -> Limit:
-    """The limit that the options give; one that is written without a key is the depth."""
+    """Read the limit that the options give; an argument without a key is the depth."""
     depth = options.get("depth")
     depth = convert(depth, int, f"{name}: depth") if isinstance(depth, str) else depth
     if most_turns is not None and depth is not None and not 1 <= depth <= most_turns:
@@ -118,7 +118,7 @@ def _limit(name: str, options: dict, most_turns: int | None = None) -> Limit:
 
 
 def _quiet(name: str, game: Game, plies: int | None) -> int:
-    """How far to follow noisy moves: not at all where the game has none."""
+    """Choose the plies in which noisy moves are followed: 0 where the game has none."""
     has_noisy_moves = type(game).noisy is not Game.noisy
     if plies is None:
         return QUIET_PLIES if has_noisy_moves else 0
@@ -130,7 +130,7 @@ def _quiet(name: str, game: Game, plies: int | None) -> int:
 
 
 def _entries(name: str, megabytes: float) -> int:
-    """The largest power of two of entries in so many megabytes; 0 for none."""
+    """Count the entries of a table of so many megabytes: a power of two, or 0 for no table."""
     most = _most_megabytes()
     if not (megabytes == 0 or 0.001 <= megabytes <= most):
         raise BadInput(

@@ -1,4 +1,4 @@
-"""Bridge with open cards, solved: by the DDS library, which endplay carries, or by our own alpha-beta near the end."""
+"""Solvers of bridge with open cards: the DDS library, which is part of endplay, and our own alpha-beta near the end."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from beamzero.search.alphabeta.alphabeta import AlphaBeta
 from beamzero.search.evaluator import zero_evaluator
 
 _one_at_a_time = threading.Lock()
-"""DDS has threads of its own, and one set of tables for them."""
+"""A lock around DDS, which has threads of its own and one set of tables for them."""
 
 
 def load_dds() -> Any:
-    """The library; BadInput where it is not installed."""
+    """Load the library; BadInput where it is not installed."""
     try:
         from endplay import _dds
     except (ImportError, RuntimeError) as error:  # RuntimeError: the library is not for this machine
@@ -51,9 +51,9 @@ class DDS:
 
 
 def _solve(dds: Any, trump: int, states: BridgeState) -> np.ndarray:
-    """int32 [N, 52]: the tricks that the side to move still takes after each card; -1 for those it cannot play.
+    """Count the tricks that the side to move still takes after each card, int32 [N, 52]; -1 for cards it cannot play.
 
-    BadInput where DDS finds fault with a deal, or does not answer for just the cards that can be played.
+    Raises BadInput where DDS refuses a deal, or does not answer for exactly the cards that can be played.
     """
     count = len(states.plies)
     boards, solved = dds.boards(), dds.solvedBoards()
@@ -88,9 +88,9 @@ def _solve(dds: Any, trump: int, states: BridgeState) -> np.ndarray:
 
 
 def _playable(states: BridgeState, held: np.ndarray, there: np.ndarray, played: np.ndarray) -> np.ndarray:
-    """bool [N, 52]: the cards that can be played; of `held` [N, 4, 52] by the hand whose turn it is.
+    """Tell which cards can be played, bool [N, 52], of those that each hand holds, `held` [N, 4, 52].
 
-    `played` [N, 3] are the cards of this trick, where they are `there`.
+    `played` [N, 3] are the cards of this trick, where `there` [N, 3].
     """
     turn = (np.asarray(states.leader, np.int64) + np.asarray(states.plies, np.int64)) % 4
     hand = held[np.arange(len(turn)), turn]
@@ -99,7 +99,7 @@ def _playable(states: BridgeState, held: np.ndarray, there: np.ndarray, played: 
 
 
 def _values(states: BridgeState, tricks: np.ndarray) -> np.ndarray:
-    """float32 [N, 52]: what `Bridge.score` will be for the side to move, when it takes so many more `tricks`."""
+    """Turn further `tricks` [N, 52] of the side to move into its final `Bridge.score`, float32 [N, 52]."""
     side = (np.asarray(states.leader, np.int64) + np.asarray(states.plies, np.int64)) % 2
     won = np.take_along_axis(np.asarray(states.won, np.int64), side[:, None], axis=1) + tricks
     return np.where(tricks >= 0, (2 * won - 13) / 13, -np.inf).astype(np.float32)
@@ -107,7 +107,7 @@ def _values(states: BridgeState, tricks: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Endings:
-    """Our own solver, for endings of at most `cards` cards a hand: alpha-beta; see `clairvoyance.Solver`."""
+    """Our own solver by alpha-beta, for endings of at most `cards` cards a hand; see `clairvoyance.Solver`."""
 
     cards: int = 6
 
@@ -123,7 +123,7 @@ class Endings:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _search(game: OpenBridge, plies: int, state: BridgeState) -> Array:
-    """float32 [52]: what each legal card is worth for the side to move, equal cards alike."""
+    """Give the value of each legal card for the side to move, float32 [52]; equal cards have equal values."""
     search = AlphaBeta(depth=plies, deepen=False, every_move=True)
     states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
     values = search(game, zero_evaluator(game), states, jax.random.key(0)).values[0]

@@ -1,7 +1,7 @@
-"""Which player is which: what it would choose by, not what it is called.
+"""Fingerprints, which identify players by how they choose and not by their names.
 
-Two texts can name the same agent, and a run that was trained further is another one under the same name. So results are
-kept by a fingerprint: of the kind of player, its search with all settings, and every weight.
+Two texts can name one agent, and a run that was trained further is another agent under the same name. So results are
+stored by a fingerprint: of the kind of player, its search with all settings, and every weight.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from beamzero.games import Game
 from beamzero.players.player import Player
 
 _NOT_ITS_OWN = ("name", "on_host", "pool", "troubles")
-"""Fields of a player that do not change its play: what it is called, where it thinks, and what happened to it."""
+"""Fields of a player that do not change its play: its name, its device, its processes, and its past errors."""
 
 
 def fingerprint(player: Player) -> str:
-    """32 hex digits, the same in every process; other weights, settings or games give others."""
+    """Compute the fingerprint of a player: 32 hex digits, equal in every process."""
     parts = hashlib.sha256()
     for text in _encode(player):
         parts.update(text)
@@ -32,7 +32,7 @@ def fingerprint(player: Player) -> str:
 
 
 def _encode(value: Any) -> Iterator[bytes]:
-    """All that matters about a value, in a fixed order."""
+    """Encode all of a value that changes play, in a fixed order."""
     if isinstance(value, Game):
         yield value.spec.encode()
     elif isinstance(value, Player):
@@ -70,7 +70,7 @@ def _encode(value: Any) -> Iterator[bytes]:
 
 
 def _encode_function(function: Any) -> Iterator[bytes]:
-    """Its name. What a net computes in depends on the device and is left out: its weights tell it from others."""
+    """Encode a function by its name. A net's dtype depends on the device, so it is left out."""
     if isinstance(function, functools.partial):
         yield from _encode_function(function.func)
     else:

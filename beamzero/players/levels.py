@@ -1,4 +1,4 @@
-"""How strong a trained agent plays, in words, from beginner to full."""
+"""Levels of trained agents, from beginner to full."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from beamzero.search.simple import random_moves
 
 @dataclasses.dataclass(frozen=True)
 class Level:
-    """One level. Below full an agent has one look, and a share of its moves, `slip`, is any legal move instead."""
+    """One level of strength. Below full an agent plays by one look at its net, with a share `slip` of random moves."""
 
     name: str
     slip: float = 0.0
     searches: bool = False
 
     def with_level_options(self, algorithm: str, options: Mapping[str, str]) -> dict[str, str]:
-        """The options of an agent with those that the level adds."""
+        """Add the options of the level to those of an agent."""
         return {**options, **(agent_kind(algorithm).full if self.searches else {})}
 
     def weakened(self, player: Player) -> Player:
-        """The player, slipping."""
+        """Make the player that plays a random move with the probability `slip`."""
         return player.with_search(lambda search: Slipping(search, self.slip)) if self.slip else player
 
 
@@ -51,7 +51,7 @@ LEVELS = {
 
 
 def find_level(text: str, agent: str, algorithm: str, options: Mapping[str, str] | None = None) -> Level:
-    """The level of that name; BadInput where there is none, or where the agent says itself how it searches."""
+    """Find a level by its name; BadInput where there is none, or where the agent has search options of its own."""
     if text not in LEVELS:
         raise unknown("level", text, LEVELS)
     if algorithm not in ALGORITHMS:
@@ -64,7 +64,7 @@ def find_level(text: str, agent: str, algorithm: str, options: Mapping[str, str]
 
 @dataclasses.dataclass(frozen=True)
 class Slipping(Search):
-    """A search whose move is any legal one instead with the probability `slip`."""
+    """A search that plays a random legal move with the probability `slip`."""
 
     search: Search
     slip: float
@@ -103,12 +103,12 @@ class Slipping(Search):
         return self.search.units
 
     def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count what the search takes that slips."""
+        """Count the bytes of the search below."""
         return self.search.bytes_needed(game, roots)
 
 
 class SlippingCarry(NamedTuple):
-    """A search that slips, under way."""
+    """The carry of `Slipping`."""
 
     states: State  # [B, ...]
     carry: Carry

@@ -1,4 +1,4 @@
-"""The options in the text that names a player."""
+"""Options in the text that names a player."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from beamzero.core.spec import Spec, convert
 from beamzero.search.limit import Limit
 
 LIMIT_OPTIONS: Mapping[str, type] = {"seconds": float, "nodes": int, "evaluations": int}
-"""The options that limit a search, whatever it is."""
+"""The options that limit a search of any kind."""
 
 ROOM = 20_000
-"""Units of work for which a tree has room that grows until such a limit, where nothing is said."""
+"""The default size, in units of work, of a tree that grows until a limit."""
 
 _LONGEST_SECONDS = 3600.0
 
 
 def take(spec: Spec, name: str, argument: str, kinds: Mapping[str, type]) -> tuple[str | None, dict]:
-    """The one argument without a key, if `argument` names it and it is there, and the options as values."""
+    """Read the one argument without a key, if `argument` names it and it is there, and the options as values."""
     if len(spec.arguments) > (1 if argument else 0):
         allowed = f"{spec.head}:{argument.upper()}" if argument else spec.head
         raise BadInput(f"cannot read {spec.arguments[-1]!r} in the agent {name!r}: write {allowed}")

@@ -1,4 +1,4 @@
-"""The simplest kind of trained agent: nets, and one way to choose by them."""
+"""The simplest kind of trained agent: nets, and one search."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class PlainAgent:
 
     nets: Mapping[str, NetPlace]
     make_evaluator: Callable[[Mapping[str, Net], Mapping[str, Weights]], Evaluator]
-    """Makes of the nets and their weights, by their names in `nets`, what the search asks."""
+    """A function that makes the evaluator of the nets and their weights, both by their names in `nets`."""
     search: Search
     about: str
-    """What `beamzero agents` says of it."""
+    """The description in the list of `beamzero agents`."""
 
     full: ClassVar[Mapping[str, str]] = {}
 
@@ -41,7 +41,7 @@ class PlainAgent:
         return SearchPlayer(name, game, self.search, source.load(game).evaluator)
 
     def peeks(self, options: Mapping[str, str]) -> bool:
-        """Nothing is known of the search, so it may not play where something is hidden."""
+        """Return True: nothing is known of the search, so it may not play games with hidden cards."""
         return True
 
     def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:

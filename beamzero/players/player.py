@@ -1,4 +1,4 @@
-"""A player: something that chooses moves for a batch of positions."""
+"""Players, which choose moves for batches of positions."""
 
 from __future__ import annotations
 
@@ -25,39 +25,41 @@ from beamzero.search.memory import check_memory
 from beamzero.search.protocol import UNLIMITED, Option, Search, outlook_of
 
 _CHUNKS = 8
-"""Of the rows of a batch: so many keys are drawn, and at most so many cores share the work."""
-
+"""The number of chunks of a batch, each with a key of its own; at most so many cores share the work."""
 
 FORFEIT = -1
-"""In place of a move: the player gives the game up."""
+"""A player's answer in place of a move: it gives the game up."""
 
 
 class Player(abc.ABC):
-    """Chooses a move in each of B positions of one game."""
+    """A player of one game, which chooses a move in each of B positions."""
 
     name: str
-    """The text that names it."""
+    """The text that names the player."""
 
     game: Game
 
     deterministic: bool
-    """True if it answers the same position with the same move each time, so that games repeat."""
+    """True if equal positions always get equal moves, so that games repeat."""
 
     @abc.abstractmethod
     def think(self, states: State, key: Array) -> SearchResult:
-        """Think about B positions, none of them over, and say what each of their moves is worth."""
+        """Search B positions, none of them over. Returns the values of their moves and the ones to play."""
 
     @abc.abstractmethod
     def choose(self, states: State, mask: Array, key: Array) -> Array:
-        """int32 [B]: its move where `turn` [B] holds, or FORFEIT; anything elsewhere."""
+        """Choose a move in each of B positions where `mask` [B] holds. Returns int32 [B], FORFEIT to give a game up.
+
+        Elsewhere the answer may be anything.
+        """
 
     def consider(
         self, state: State, key: Array, limit: Limit | None = None, timer: Timer | None = None, watch: Watch = no_watch
     ) -> Snapshot:
-        """Think about one position, which is not over, within a limit; without one, as long as the player likes.
+        """Search one position, which is not over, within `limit`, or without one by the player's own limit.
 
-        Whoever has the `timer` may stop it. A player that cannot be cut answers when it is done. `watch` is told of
-        what is found on the way, and of the last.
+        Stopping the `timer` ends the search; a player that cannot be cut answers when it is done. `watch` gets
+        snapshots during the search, and the last one.
         """
         timer = timer or Timer()
         result = jax.device_get(self.think(batch_of_one(state), key))
@@ -66,77 +68,77 @@ class Player(abc.ABC):
         return snapshot
 
     def warm_up(self, state: State, key: Array) -> None:
-        """Compile all that considering states such as this one needs: afterwards a clock measures thinking."""
+        """Compile all that `consider` needs for states such as this one, so that a clock measures search alone."""
         timer = Timer()
         timer.stop()
         self.consider(state, key, Limit(), timer)
 
     limit: Limit | None = None
-    """How long it thinks about a position where nothing else is said; None: until it is done."""
+    """The default limit of a search of one position; None: until it is done."""
 
     in_batches: bool = False
-    """True if it thinks about a batch at once, so that rows that no caller needs cost next to nothing."""
+    """True if a batch is searched at once, so that rows that no caller needs cost next to nothing."""
 
     units: int = UNLIMITED
-    """The units of work that it does at most for a position: 1 of a player that looks once."""
+    """The most units of work for a position: 1 for a player without a search."""
 
     keeps_line: bool = False
-    """True if it says which moves it expects; others are asked again after each of their own moves."""
+    """True if results have a line of several moves; other players are asked again after each of their own moves."""
 
     repeats: bool = False
-    """True if it finds the same probabilities for the same position each time."""
+    """True if equal positions always get equal probabilities."""
 
     plays_policy: bool = False
-    """True if it draws its moves by the probabilities that `think` gives, which depend only on what its seat sees."""
+    """True if moves are drawn by the probabilities in results, which depend only on what the seat sees."""
 
     @property
     def program(self) -> Program | None:
-        """The search and the evaluator that choose its moves, as parts of a larger program; None if there are none."""
+        """Give the search and the evaluator, as parts of a larger program; None if there are none."""
         return None
 
     in_process: bool = False
-    """True if it thinks in this process, so that every core may work for it."""
+    """True if the player computes in this process, so that it may use every core."""
 
     def at_a_glance(self, plies: int) -> Player:
-        """Make a player that tells this one's moves apart by a look of so many plies, if it looks further by itself."""
+        """Make a player like this one that searches at most `plies` deep, with exact values of all moves."""
         return self
 
     def with_every_move(self) -> Player:
-        """Make the same player such that it finds out exactly what each move is worth, if it does not."""
+        """Make a player like this one that finds the exact value of each move, not only of the best one."""
         return self
 
     def hurried(self, limit: Limit) -> Player:
-        """Make the same player such that it thinks no longer than this about a position, if it goes by a limit."""
+        """Make a player like this one that also keeps to `limit` for each position, if it has a limit at all."""
         return self
 
     def with_search(self, change: Callable[[Search], Search]) -> Player:
-        """Make the same player with its search changed; its moves may then depend on chance."""
+        """Make a player like this one with its search changed; its moves may then depend on chance."""
         raise BadInput(f"{self.name} does not choose by a search that can be changed")
 
     @property
     def options(self) -> Mapping[str, Option]:
-        """The numbers that may be changed, by name."""
+        """Give the numbers that may be changed, by name."""
         return {}
 
     def with_option(self, name: str, value: int) -> Player:
-        """Make the same player with another value of one of the `options`; it may have to compile again."""
+        """Make a player like this one with another value of one of the `options`; it may have to compile again."""
         raise KeyError(name)
 
     troubles: Sequence[str] = ()
-    """Reasons, in words, why it gave games up."""
+    """Reasons, in words, why the player gave games up."""
 
     on_host: bool = False
-    """True if it thinks on the CPU even where there is a GPU."""
+    """True if the player computes on the CPU even where there is a GPU."""
 
     def bytes_needed(self, rows: int, thinking: bool = False) -> int:
-        """Count the bytes that it takes to `choose` in so many positions, about; or to `think` about them."""
+        """Count the bytes, about, that `choose` takes in so many positions; those of `think` with `thinking`."""
         return 0
 
     follows_moves: ClassVar[bool] = False
-    """True if it has to know how a position came about, and is asked by `choose_after`."""
+    """True if the player needs the moves of a game so far, and is asked by `choose_after`."""
 
     def choose_after(self, states: State, mask: Array, key: Array, moves: np.ndarray) -> Array:
-        """Choose as `choose` does, in games whose moves so far are known: int32 [B, T], -1 where there is none."""
+        """Choose moves as `choose` does, int32 [B]; `moves`, int32 [B, T], are those so far, -1 where there is none."""
         return self.choose(states, mask, key)
 
 
@@ -146,20 +148,20 @@ def batch_of_one(state: State) -> State:
 
 
 class Program(NamedTuple):
-    """A search with what it asks."""
+    """A search with its evaluator."""
 
     search: Search
     evaluator: Evaluator
 
 
 def check_player(player: Player, rows: int, thinking: bool = False) -> None:
-    """Raise BadInput where choosing in so many positions, or thinking about them, takes more memory than is free."""
+    """Raise BadInput where `choose`, or with `thinking` `think`, takes more memory for so many rows than is free."""
     needs = {"a smaller search": player.bytes_needed(rows, thinking)}
     check_memory(needs, player.name, player.on_host)
 
 
 def choose_one_by_one(player: Player, states: State, mask: Array, key: Array) -> Array:
-    """Choose as `Player.choose` does, by thinking about one position after the other."""
+    """Choose moves as `Player.choose` does, int32 [B], by searching one position after the other."""
     states = jax.device_get(states)
     moves = np.zeros(mask.shape[0], np.int32)
     for row in np.flatnonzero(np.asarray(mask)).tolist():
@@ -170,7 +172,7 @@ def choose_one_by_one(player: Player, states: State, mask: Array, key: Array) ->
 
 @dataclasses.dataclass(frozen=True)
 class SearchPlayer(Player):
-    """A search with an evaluator and perhaps a limit. Players that differ only in weights share their compiled code.
+    """A player by a search with an evaluator. Players that differ only in weights share their compiled code.
 
     Without a limit it searches a batch to the end in one program. With one, the driver searches one position after the
     other, on one core.
@@ -182,7 +184,7 @@ class SearchPlayer(Player):
     evaluator: Evaluator
     deterministic: bool = True
     on_host: bool = False
-    """True if it thinks on the CPU even where there is a GPU, as suits a search that goes one step at a time."""
+    """True if the player computes on the CPU even where there is a GPU, for a search that goes one step at a time."""
     limit: Limit | None = None
 
     def bytes_needed(self, rows: int, thinking: bool = False) -> int:
@@ -273,10 +275,11 @@ class SearchPlayer(Player):
         return dataclasses.replace(self, search=self.search.with_option(name, value))
 
     def _there(self, tree: Any) -> Any:
+        """Put arrays where the player computes."""
         return to_host(tree) if self.on_host else tree
 
     def _back(self, tree: Any) -> Any:
-        """The answer where the rest of the program has its arrays."""
+        """Put the answer where the rest of the program has its arrays."""
         return jax.device_put(tree, jax.devices()[0]) if self.on_host and jax.default_backend() != "cpu" else tree
 
 
@@ -296,11 +299,11 @@ def choose_moves(
     key: Array,
     part: Array,
 ) -> Array:
-    """int32 [B]: the moves of one of `parts` programs that share the rows, and zeros elsewhere.
+    """Choose the moves of one of `parts` programs that share the rows of `mask` [B]. Returns int32 [B], 0 elsewhere.
 
     The rows are shared by chunks, each with a random key of its own, so that moves do not depend on `parts`. A GPU
-    takes them at once: in a battle half of the rows have the mask, so it does half of them or, where rules take long to
-    compile, always all.
+    takes all chunks at once: in a battle half of the rows are in the mask, so it does half of the work or, where rules
+    take long to compile, always all.
     """
 
     def answer(states: State, number: Array) -> Array:
@@ -314,5 +317,5 @@ def choose_moves(
 
 
 def _chunk_of(rows: int) -> int:
-    """How many of the rows a program does at a time."""
+    """Give the number of rows that a program does at a time."""
     return max(1, -(-rows // _CHUNKS))

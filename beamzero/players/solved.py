@@ -1,4 +1,4 @@
-"""Players that a solved game makes: CFR+ for games of hidden cards."""
+"""Players that play a solved game: CFR+ for games of hidden cards."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from beamzero.solvers.cfr import solve
 from beamzero.solvers.deal_tree import DealTree, grow_tree
 
 ITERATIONS = 1000
+"""The default number of iterations of CFR+."""
 
 
 def make_cfr(name: str, spec: Spec, game: Game) -> Player:
-    """``cfr``, ``cfr:iterations=1000``: the game is solved when the player is made."""
+    """Solve the game and make a player such as ``cfr`` or ``cfr:iterations=1000``."""
     argument, options = take(spec, name, "iterations", {"iterations": int})
     iterations = options.get("iterations", ITERATIONS)
     if argument is not None:
@@ -33,17 +34,18 @@ def make_cfr(name: str, spec: Spec, game: Game) -> Player:
 
 
 deal_tree = functools.lru_cache(maxsize=4)(grow_tree)
-"""The tree of a game, grown once."""
+"""A cached function of a game to its tree of deals."""
 
 
 @functools.lru_cache(maxsize=8)
 def _solved(game: Game, iterations: int) -> Evaluator:
+    """Solve a game once. Returns its strategy as an evaluator."""
     tree = deal_tree(game)
     return table_evaluator(tree, solve(tree, iterations))
 
 
 def table_evaluator(tree: DealTree, strategy: np.ndarray) -> Evaluator:
-    """A strategy, float [I, A], as policy logits, and what it may expect in each information set."""
+    """Make an evaluator of a strategy, float [I, A]: its policy logits and the mover's mean result in each set."""
     with np.errstate(divide="ignore"):
         logits = np.log(strategy).astype(np.float32)
     observations = jax.device_put(tree.observations.reshape(len(strategy), -1))
@@ -57,7 +59,7 @@ def table_evaluator(tree: DealTree, strategy: np.ndarray) -> Evaluator:
 
 @dataclasses.dataclass(frozen=True)
 class _Found:
-    """The row of a table that belongs to what the seat to move sees."""
+    """A function that finds the row of a table, [I, ...], of the information set of each of B states."""
 
     game: Game
 

@@ -1,4 +1,4 @@
-"""Trained agents, as they are kept: run folders, .safetensors files, and the ones that ship."""
+"""Trained agents and where they are stored: run folders, .safetensors files, and the agents of the package."""
 
 from __future__ import annotations
 
@@ -29,30 +29,32 @@ from beamzero.storage.run import Run
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """The nets of an agent with their weights, by their names in `AgentKind.nets`, and what is known about them."""
+    """A trained agent: its nets and their weights, by their names in `AgentKind.nets`, and facts about them."""
 
     nets: dict[str, Net]
     weights: dict[str, Weights]
     info: dict[str, Any]
-    """The game, the nets, the recipe and settings, the iterations and the rating: what an agent file says."""
+    """The facts in an agent file: the game, the nets, the recipe and settings, the iterations and the rating."""
 
     @classmethod
     def from_tree(cls, game: Game, tree: dict[str, Any], info: dict[str, Any], where: str) -> Trained:
-        """The agent in the `tree` of a checkpoint, or of a state of training; `info` says what it is, and `where`."""
+        """Take the agent out of the `tree` of a checkpoint; `info` describes it, and `where` names it in errors."""
         nets, places = _nets(info, game, where), agent_kind(info["algorithm"]).nets
         weights = {name: functools.reduce(operator.getitem, places[name].path, tree) for name in nets}
         return cls(nets, weights, info)
 
     @property
     def algorithm(self) -> str:
+        """Give the name of the algorithm that trained the agent."""
         return self.info["algorithm"]
 
     @property
     def evaluator(self) -> Evaluator:
+        """Make the evaluator of the nets."""
         return agent_kind(self.algorithm).evaluator(self.nets, self.weights)
 
     def save(self, path: str | Path, half: bool = False) -> None:
-        """Write it as one .safetensors file; with `half` its weights are rounded to 16 bits each."""
+        """Write the agent as one .safetensors file; with `half` its weights are rounded to 16 bits each."""
         tensors = flatten(self.weights)
         if half:
             with np.errstate(over="ignore"):
@@ -63,16 +65,16 @@ class Trained:
 
 
 def shipped_agents() -> dict[str, Path]:
-    """The agents that come with the package, by name."""
+    """List the agent files that come with the package, by name."""
     folder = Path(str(importlib.resources.files("beamzero") / "agents"))
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))} if folder.is_dir() else {}
 
 
 def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str | None = None) -> Trained:
-    """The agent at `path` (a run folder, a .safetensors file or the name of a shipped agent), which must play `game`.
+    """Read the agent at `path` (a run folder, a .safetensors file or a shipped agent's name), which must play `game`.
 
-    `checkpoint` says which one of a run: "last", "best", or the number of an iteration. `algorithm` is the one that
-    must have trained it; None takes an agent of any.
+    `checkpoint` of a run is "last", "best", or the number of an iteration. `algorithm` is the one that must have
+    trained the agent; None takes an agent of any.
     """
     place = Path(path)
     if place.is_dir():
@@ -94,7 +96,7 @@ def load_trained(path: str, game: Game, checkpoint: str = "last", algorithm: str
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the text of a player says that its agent is."""
+    """The place of an agent, as the text of a player names it."""
 
     algorithm: str
     path: str
@@ -108,7 +110,7 @@ class Source:
 def take_trained(
     name: str, spec: Spec, kinds: Mapping[str, type], example: str = "connect_four"
 ) -> tuple[Source, dict[str, Any]]:
-    """Take the text of a trained player apart: where the agent is, and the options `kinds` with their values."""
+    """Read the text of a trained player: the place of its agent, and the options `kinds` with their values."""
     argument, options = take(spec, name, "path", {"path": str, "checkpoint": str, **kinds})
     path = options.pop("path", argument)
     if not path:
@@ -118,7 +120,7 @@ def take_trained(
 
 
 def load_info(path: Path) -> dict[str, Any]:
-    """Read what an agent file says, without its weights; BadInput where it does not say game, algorithm and nets."""
+    """Read the facts in an agent file, without its weights; BadInput where game, algorithm or nets are missing."""
     info = load_agent(path)[1]
     _check_algorithm(info, str(path), None)
     _check_info(info, path)
@@ -126,7 +128,7 @@ def load_info(path: Path) -> dict[str, Any]:
 
 
 def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
-    """The run in `folder`, if it is one of `algorithm` (None: of any) and its run.json says all that it should."""
+    """Open the run in `folder`; BadInput where it is not of `algorithm` (None: any) or its run.json is incomplete."""
     run = Run.open(folder)
     _check_algorithm(run.about, str(folder), algorithm)
     settings = run.about.get("settings")
@@ -140,6 +142,7 @@ def open_trained_run(folder: Path, algorithm: str | None = None) -> Run:
 
 
 def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> None:
+    """Raise BadInput where the agent `where` was trained by an unknown algorithm, or by another than `wanted`."""
     found = info.get("algorithm")
     if not isinstance(found, str) or found not in ALGORITHMS:
         known = " and ".join(ALGORITHMS)
@@ -151,7 +154,7 @@ def _check_algorithm(info: dict[str, Any], where: str, wanted: str | None) -> No
 
 
 def _check_info(info: dict[str, Any], place: Path) -> None:
-    """BadInput where an agent file does not say, each as a text, which game and which nets its weights are for."""
+    """Raise BadInput where an agent file does not name, each as a text, the game and the nets of its weights."""
     settings = info.get("settings")
     settings = settings if isinstance(settings, dict) else {}
     wanted = {"game": info.get("game")}
@@ -162,15 +165,16 @@ def _check_info(info: dict[str, Any], place: Path) -> None:
 
 
 def _no_agent(info: dict[str, Any], place: Path) -> str:
+    """Write the beginning of an error about an agent file."""
     return f"{place} is no agent of {info['algorithm']} that this version can read"
 
 
 ALL = "all"
-"""As a checkpoint: every one of the run."""
+"""The name, in place of one checkpoint, for every checkpoint of a run."""
 
 
 def every_checkpoint(name: str) -> dict[int, str]:
-    """Where the text `name` says ``checkpoint=all``: by iteration, the texts that name the agents of that run."""
+    """List the texts that name the agents of a run, by iteration, if the text `name` says ``checkpoint=all``."""
     spec = parse(name)
     if spec.options.get("checkpoint") != ALL:
         return {}
@@ -186,7 +190,7 @@ def every_checkpoint(name: str) -> dict[int, str]:
 
 
 def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) -> Restored:
-    """A checkpoint of somebody's run, as `Checkpoints.restore` gives it; where there is none, that is bad input."""
+    """Restore a checkpoint of a run, as `Checkpoints.restore` does; BadInput where there is none."""
     try:
         return Checkpoints(run.checkpoints_folder, keep=1).restore(like, step, **options)
     except RunStopped as error:
@@ -194,6 +198,7 @@ def restore_agent(run: Run, like: Any, step: int | None = None, **options: Any) 
 
 
 def _from_run(folder: Path, game: Game, checkpoint: str, algorithm: str | None) -> Trained:
+    """Read an agent from a run folder."""
     run = open_trained_run(folder, algorithm)
     nets = _nets(run.about, game, str(folder))
     places = agent_kind(run.about["algorithm"]).nets
@@ -209,7 +214,7 @@ def _from_run(folder: Path, game: Game, checkpoint: str, algorithm: str | None) 
 
 
 def put(tree: dict[str, Any], path: Sequence[str], leaf: Any) -> None:
-    """Hang `leaf` into nested dicts, at the end of the keys in `path`."""
+    """Put `leaf` into nested dicts, at the end of the keys in `path`."""
     *parents, last = path
     for key in parents:
         tree = tree.setdefault(key, {})
@@ -217,6 +222,7 @@ def put(tree: dict[str, Any], path: Sequence[str], leaf: Any) -> None:
 
 
 def _checkpoint_step(checkpoints: Checkpoints, checkpoint: str, folder: Path) -> int | None:
+    """Find the iteration of a checkpoint that a text names; None for the last."""
     if checkpoint == "last":
         return None
     if checkpoint == "best":
@@ -229,6 +235,7 @@ def _checkpoint_step(checkpoints: Checkpoints, checkpoint: str, folder: Path) ->
 
 
 def _nets(info: dict[str, Any], game: Game, where: str) -> dict[str, Net]:
+    """Make the nets of an agent, by name; BadInput where it plays another game."""
     if info["game"] != game.identity:
         raise BadInput(f"{where} plays {info['game']!s:.200}, not {game.identity}")
     dtype = compute_dtype("auto")  # what suits this machine, whatever the agent was trained on
@@ -245,7 +252,7 @@ _FLOATS = {np.dtype(kind) for kind in (np.float16, ml_dtypes.bfloat16, np.float3
 
 
 def _fitting(nets: dict[str, Net], tensors: dict[str, np.ndarray], what: str) -> dict[str, Weights]:
-    """The weights of each net, if the tensors of a file are what the nets ask for; else BadInput about `what`."""
+    """Make the weights of each net of the tensors of a file; BadInput about `what` where they do not fit the nets."""
     kernels = sum(name.endswith("/kernel") for name in tensors)
     # Layers are counted first: to find the shapes of a deep net takes long.
     fit = kernels == sum(net.settings.layers for net in nets.values())
@@ -265,10 +272,11 @@ def _fitting(nets: dict[str, Net], tensors: dict[str, np.ndarray], what: str) ->
 
 
 def _all_finite(arrays: Mapping[str, Any]) -> bool:
+    """Tell whether all numbers in some arrays are finite."""
     return all(bool(np.isfinite(np.asarray(array, np.float32)).all()) for array in arrays.values())
 
 
 def _flat(tree: Any) -> dict[str, Any]:
-    """The leaves of nested dicts by their names in an agent file."""
+    """List the leaves of nested dicts by their names in an agent file."""
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     return {"/".join(entry.key for entry in path): leaf for path, leaf in leaves}

@@ -1,4 +1,4 @@
-"""Players that search by Monte Carlo with random games alone, and the settings of any that search a tree so."""
+"""Players by Monte Carlo tree search with random games, and the settings of all Monte Carlo players."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UCT_C = 1.0
 
 
 def make_mcts(name: str, spec: Spec, game: Game) -> Player:
-    """``mcts:sims=200``, ``mcts:seconds=1``, ``mcts:nodes=1000``."""
+    """Make a player such as ``mcts:sims=200``, ``mcts:seconds=1`` or ``mcts:nodes=1000``."""
     argument, options = take(spec, name, "sims", {"sims": int, **LIMIT_OPTIONS, "c": float})
     if argument is not None:
         options["sims"] = convert(argument, int, f"{name}: sims")
@@ -26,8 +26,8 @@ def make_mcts(name: str, spec: Spec, game: Game) -> Player:
 
 
 def tree_settings(name: str, options: dict, **others: float) -> MCTS:
-    """Make the search of a player called `name`, whose c is that of the options, else of `others`."""
-    take_limit(name, options)  # what is wrong with it is said first
+    """Make the search of the player `name`: by `others`, and by `sims` and `c` of its options where they are given."""
+    take_limit(name, options)  # errors in the limit come first
     chosen = {"sims": ROOM, **others} | {key: options[key] for key in ("sims", "c") if key in options}
     try:
         return MCTS(**chosen)

@@ -1,7 +1,7 @@
-"""Engines that others wrote, as players: they are asked position by position, in processes of their own.
+"""External engines as players: they are asked position by position, in processes of their own.
 
-One that dies, hangs or makes an illegal move forfeits that game: it chooses -1 there, is started again, and what went
-wrong is kept in `troubles`.
+An engine that dies, hangs or makes an illegal move forfeits that game: it chooses -1 there and is started again, and
+`troubles` keeps the reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 _MOST_PROCESSES = 64
 _GRACE = 20.0
-"""Seconds that an engine may think longer than it was told to, before it is said to hang."""
+"""Seconds beyond its limit after which an engine counts as hanging."""
 
 
 class Engine(Protocol):
@@ -47,7 +47,7 @@ class Engine(Protocol):
 
 
 class EnginePool:
-    """Processes of one engine, each for one position at a time. They end with the pool, at the latest."""
+    """Processes of one engine, each for one position at a time. They end with the pool at the latest."""
 
     def __init__(self, start: Callable[[], Engine], processes: int) -> None:
         self._start, self.processes = start, processes
@@ -61,7 +61,7 @@ class EnginePool:
         finalize(self, _kill_all, self._running)
 
     def ask(self, question: Callable[[Engine], object]) -> object:
-        """What an engine answers; after EngineTrouble it is ended, and another one is started when it is needed."""
+        """Put a question to an engine. After EngineTrouble it is ended, and another one is started when needed."""
         engine = self._idle.get()
         try:
             if self._given_up:
@@ -78,6 +78,7 @@ class EnginePool:
             self._idle.put(engine)
 
     def _start_again(self) -> Engine:
+        """Start another process; EngineTrouble where that fails."""
         try:
             engine = self._start()
         except BadInput as error:
@@ -86,12 +87,12 @@ class EnginePool:
         return engine
 
     def give_up(self) -> None:
-        """End all of them at once, whatever they are doing; who asks later gets no answer."""
+        """Kill all processes at once, busy ones too; later questions raise EngineTrouble."""
         self._given_up = True
         _kill_all(self._running)
 
     def close(self) -> None:
-        """Let those that are idle leave."""
+        """Close the idle processes."""
         idle = [self._idle.get() for _ in range(self._idle.qsize())]
         for engine in idle:
             if engine is not None:
@@ -107,21 +108,21 @@ def _kill_all(engines: list[Engine]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ExternalPlayer(Player):
-    """An engine, by whatever protocol."""
+    """A player by an external engine, of any protocol."""
 
     name: str
     game: Game
     command: str
     title: str
-    """What it calls itself, with its version."""
+    """The engine's own name, with its version."""
     settings: Any
     deterministic: bool
     pool: EnginePool = dataclasses.field(compare=False, repr=False)
     troubles: list[str] = dataclasses.field(default_factory=list, compare=False)
-    """What went wrong, game by game."""
+    """Errors of the engine, one for each game that it forfeited."""
 
     def _answer(self, state: State, moves: Sequence[int] | None) -> int:
-        """Its move in one position, which `moves` led to; EngineTrouble where it has none, or an illegal one."""
+        """Ask for the move in one position, after `moves`; EngineTrouble where there is none, or an illegal one."""
         raise NotImplementedError
 
     def choose(self, states: State, mask: Array, key: Array) -> Array:
@@ -131,6 +132,7 @@ class ExternalPlayer(Player):
         return self._choose(states, mask, moves)
 
     def _choose(self, states: State, mask: Array, moves: np.ndarray | None) -> Array:
+        """Choose moves, int32 [B], in the rows of `mask` [B]; FORFEIT, with the reason in `troubles`, after errors."""
         host, rows = jax.device_get(states), np.flatnonzero(np.asarray(mask))
         chosen = np.zeros(len(np.asarray(mask)), np.int32)
 
@@ -146,16 +148,17 @@ class ExternalPlayer(Player):
         return jax.device_put(chosen)
 
     def _side_by_side(self, job: Callable[[int], _T], rows: list[int]) -> list[_T]:
-        """What comes of a job for each row, as many at once as there are processes."""
+        """Do a job for each row, as many at once as there are processes. Returns the results."""
         with ThreadPoolExecutor(self.pool.processes) as threads:
             try:
                 return list(threads.map(job, rows))
-            except KeyboardInterrupt:  # nobody waits until an engine has thought enough
+            except KeyboardInterrupt:  # without waiting for the engines
                 threads.shutdown(wait=False, cancel_futures=True)
                 self.pool.give_up()
                 raise
 
     def _legal(self, state: State, move: str) -> int:
+        """Read a move as an action; EngineTrouble where it is illegal."""
         try:
             return self.game.parse_action(state, move)
         except BadInput:
@@ -163,12 +166,13 @@ class ExternalPlayer(Player):
 
 
 class UciPlayer(ExternalPlayer):
-    """It knows a position by its FEN alone: what happened before it cannot repeat."""
+    """An engine that speaks UCI. It gets the FEN of a position alone, so it does not know earlier positions."""
 
     def _answer(self, state: State, moves: Sequence[int] | None) -> int:
         return self._legal(state, self._said(state, 1).move)
 
     def _said(self, state: State, moves: int) -> Choice:
+        """Ask for the best move of a position, and the scores of `moves` moves."""
         fen = self.game.write_position(state)
 
         def question(engine: Engine) -> Choice:
@@ -180,7 +184,7 @@ class UciPlayer(ExternalPlayer):
         return said
 
     def think(self, states: State, key: Array) -> SearchResult:
-        """The move is the one that it would play; the values are of a second search, which looks at all moves."""
+        """Give the move that the engine would play, and the values of all moves from a second search."""
         host = jax.device_get(states)
         batch = len(jax.tree.leaves(host)[0])
         try:
@@ -192,7 +196,7 @@ class UciPlayer(ExternalPlayer):
         return SearchResult(*(jax.device_put(np.stack(part)) for part in zip(*rows, strict=True)))
 
     def _think_one(self, state: State) -> tuple[Any, ...]:
-        """The fields of a SearchResult of one position; moves that it says nothing about are as bad as the worst."""
+        """Give the fields of a SearchResult of one position; moves without a score count as the worst."""
         legal = self.game.legal_actions(state)
         chosen, all_moves = self._said(state, 1), self._said(state, len(legal))
         best = self._legal(state, chosen.move)
@@ -209,7 +213,7 @@ class UciPlayer(ExternalPlayer):
 
 
 class GtpPlayer(ExternalPlayer):
-    """It is told all moves of a game, since GTP has no other way to a position."""
+    """An engine that speaks GTP. It gets all moves of a game, since GTP has no other way to set up a position."""
 
     follows_moves = True
 
@@ -229,11 +233,13 @@ class GtpPlayer(ExternalPlayer):
         return self._legal(state, move)
 
     def _known(self, moves: Sequence[int] | None) -> Sequence[int]:
+        """Return the moves so far; BadInput where the caller does not know them."""
         if moves is None:
             raise BadInput(f"{self.name} has to be told how a position came about: it plays battles and ratings alone")
         return moves
 
     def _history(self, moves: Sequence[int]) -> list[tuple[int, str]]:
+        """Name the moves of a game, each with the side that made it."""
         state, history = self.game.init(jax.random.key(0)), []
         for action in moves:
             history.append((int(self.game.player(state)), self.game.action_name(state, action)))
@@ -246,7 +252,7 @@ class GtpPlayer(ExternalPlayer):
 
 
 def _value(game: Game, pawns: float) -> float:
-    """A number of pawns as a value, as the game's own evaluation does it."""
+    """Turn a number of pawns into a value, as the game's own evaluation does."""
     return math.tanh(0.5 * game.point * pawns) if math.isfinite(pawns) else math.copysign(1.0, pawns)
 
 
@@ -254,6 +260,7 @@ def _value(game: Game, pawns: float) -> float:
 
 
 def make_uci(name: str, spec: Spec, game: Game) -> Player:
+    """Make a player such as ``uci:stockfish,seconds=0.1``."""
     if not game.speaks_uci:
         known = " and ".join(sorted(name for name in GAMES.built_in if GAMES[name].speaks_uci))
         raise BadInput(f"{name}: UCI is for {known}, not for {game.name}")
@@ -286,6 +293,7 @@ def make_uci(name: str, spec: Spec, game: Game) -> Player:
 
 
 def make_gtp(name: str, spec: Spec, game: Game) -> Player:
+    """Make a player such as ``gtp:gtp-rhino``."""
     argument, options = take(
         spec, name, "command", {"command": str, "set": str, "seconds": float, "processes": int, "random": bool}
     )
@@ -301,7 +309,7 @@ def make_gtp(name: str, spec: Spec, game: Game) -> Player:
 
 
 def processes_of(name: str, options: dict) -> int:
-    """How many processes the options ask for."""
+    """Read the number of processes from the options."""
     processes = options.get("processes", 1)
     if not 1 <= processes <= _MOST_PROCESSES:
         raise BadInput(f"{name}: processes is {processes}, but must be 1 to {_MOST_PROCESSES}")
@@ -309,7 +317,7 @@ def processes_of(name: str, options: dict) -> int:
 
 
 def _assignments(name: str, text: str) -> list[tuple[str, str]]:
-    """``Hash=16;Threads=1``, taken apart."""
+    """Split a text such as ``Hash=16;Threads=1`` into names and values."""
     pairs = [part.partition("=") for part in text.split(";") if part.strip()]
     for option, equals, _ in pairs:
         if not equals:

@@ -1,4 +1,4 @@
-"""GNU Backgammon as a player, through the socket on which it answers questions about positions."""
+"""GNU Backgammon as a player, asked through its socket."""
 
 from __future__ import annotations
 
@@ -36,20 +36,22 @@ _START_SECONDS = 60.0
 _PATIENCE = 60.0
 _NUMBERS = re.compile("bar|off")
 _PLANS = 100_000
-"""Moves that are remembered until they are asked for."""
+"""The most moves of begun turns that are kept."""
 
 
 @dataclasses.dataclass(frozen=True)
 class GnubgSettings:
+    """The settings of GNU Backgammon."""
+
     plies: int = 0
-    """How far it looks ahead: 0 is one look at its net."""
+    """Plies of its search: 0 is one look at its net."""
 
 
 class GnubgProcess:
-    """One process, which waits for questions on a socket of its own."""
+    """One process, which answers on a socket of its own."""
 
     def __init__(self, command: str, settings: GnubgSettings) -> None:
-        """Start it; BadInput where there is no such program, or it does not listen."""
+        """Start the program; BadInput where there is no such program, or it does not listen."""
         self._folder = tempfile.mkdtemp()
         finalize(self, shutil.rmtree, self._folder, True)
         path = Path(self._folder) / "socket"
@@ -71,14 +73,16 @@ class GnubgProcess:
             raise BadInput(f"{command!r} does not answer as GNU Backgammon does") from None
 
     def _version(self) -> str:
+        """Ask for the version."""
         said = [self._ask("version"), *(self._lines.readline() for _ in range(3))]
         return next((line.partition(":")[2].strip() for line in said if line.startswith("Software")), "")
 
     def choose(self, board: str) -> str:
-        """Its moves for a whole turn, such as ``8/5 6/5``; the bar is 25 and off is 0."""
+        """Ask for the moves of a whole turn, such as ``8/5 6/5``; the bar is 25 and off is 0."""
         return self._ask(board)
 
     def _ask(self, line: str) -> str:
+        """Send a line. Returns the answer, one line."""
         try:
             self._socket.sendall(f"{line}\n".encode())
             answer = self._lines.readline()
@@ -99,6 +103,7 @@ class GnubgProcess:
 
 
 def _connect(path: Path, process: EngineProcess) -> socket.socket:
+    """Connect to the socket of a process, as soon as that listens."""
     until = time.monotonic() + _START_SECONDS
     while True:
         try:
@@ -114,7 +119,7 @@ def _connect(path: Path, process: EngineProcess) -> socket.socket:
 
 
 class GnubgPlayer(ExternalPlayer):
-    """It is asked once a turn, when the dice are rolled; the further moves of the turn are remembered."""
+    """GNU Backgammon, asked once a turn, when the dice are rolled; the further moves of the turn are kept."""
 
     def _answer(self, state: State, moves: Sequence[int] | None) -> int:
         legal = self.game.legal_actions(state)
@@ -147,26 +152,27 @@ class GnubgPlayer(ExternalPlayer):
 
 
 class _Plans:
-    """Moves of turns that were begun, by position; the oldest are forgotten."""
+    """Moves of begun turns, by position; the oldest are dropped."""
 
     def __init__(self) -> None:
         self._moves: collections.OrderedDict[bytes, int] = collections.OrderedDict()
         self._lock = threading.Lock()
 
     def put(self, mark: bytes, action: int) -> None:
+        """Plan a move in a position."""
         with self._lock:
             self._moves[mark] = action
             if len(self._moves) > _PLANS:
                 self._moves.popitem(last=False)
 
     def get(self, mark: bytes) -> int | None:
-        """The move that was planned there. It stays, since another game may come to the same position."""
+        """Find the planned move of a position. It stays, since another game may come to the same position."""
         with self._lock:
             return self._moves.get(mark)
 
 
 class _Pool(EnginePool):
-    """Processes of GNU Backgammon, and the turns that they have begun."""
+    """Processes of GNU Backgammon, and the moves of begun turns."""
 
     def __init__(self, start: Callable[[], Engine], processes: int) -> None:
         super().__init__(start, processes)
@@ -174,22 +180,23 @@ class _Pool(EnginePool):
 
 
 def _mark(state: Any) -> bytes:
+    """Encode a state as bytes that no other state has."""
     numbers = [int(state.side), int(state.high), int(state.low), int(state.times)]
     return np.asarray(state.own).tobytes() + np.asarray(state.other).tobytes() + bytes(numbers)
 
 
 def board_line(state: Any) -> str:
-    """A position as FIBS writes it, from the mover's side: its own checkers positive, moving from 24 to 1."""
+    """Write a position as FIBS does, from the mover's side: its own checkers positive, moving from 24 to 1."""
     own, other = np.asarray(state.own).tolist(), np.asarray(state.other).tolist()
     places = [-other[25], *(own[p] - other[25 - p] for p in range(1, 25)), own[25]]
     dice = dice_of(state)[:2]
     fields: list[Any] = ["board", "own", "other", 0, 0, 0, *places, 1, *dice, 0, 0]
-    cube = [1, 1, 1, 0]  # in the middle, and nobody has doubled
+    cube = [1, 1, 1, 0]  # in the middle, and not turned
     return ":".join(map(str, [*fields, *cube, 1, -1, 0, 25, own[0], other[0], own[25], other[25], 0, 0, 0, 0]))
 
 
 def read_turn(said: str) -> list[tuple[int, int]]:
-    """``25/23 8/5*`` as places that a checker leaves and comes to; EngineTrouble where it is something else."""
+    """Read moves such as ``25/23 8/5*`` as pairs of a source and a target; EngineTrouble for any other text."""
     try:
         pairs = [move.rstrip("*").split("/") for move in said.split()]
         return [(int(source), int(target)) for source, target in pairs]
@@ -198,7 +205,7 @@ def read_turn(said: str) -> list[tuple[int, int]]:
 
 
 def follow(game: Game, state: Any, turn: list[tuple[int, int]]) -> list[int] | None:
-    """The actions that make all moves of a turn, in an order that is legal; None where there is none."""
+    """Find actions that make all moves of a turn, in a legal order; None where there is none."""
     if not turn:
         return []
     for action in game.legal_actions(state):
@@ -216,13 +223,13 @@ def follow(game: Game, state: Any, turn: list[tuple[int, int]]) -> list[int] | N
 
 
 def _plain(game: Game, state: Any, action: int) -> str:
-    """What a move is called, without a star or a die; nothing for a pass."""
+    """Name a move without a star or a die; an empty text for a pass."""
     name = game.action_name(state, action)
     return "" if name == "pass" else name.partition("(")[0].rstrip("*")
 
 
 def make_gnubg(name: str, spec: Spec, game: Game) -> Player:
-    """``gnubg``, ``gnubg:plies=2``."""
+    """Make a player such as ``gnubg`` or ``gnubg:plies=2``."""
     argument, options = take(spec, name, "plies", {"plies": int, "command": str, "processes": int})
     if not isinstance(game, Backgammon):
         raise BadInput(f"{name} plays backgammon, not {game.name}")
@@ -241,6 +248,7 @@ def make_gnubg(name: str, spec: Spec, game: Game) -> Player:
 
 
 def _number(name: str, text: str) -> int:
+    """Read the number of plies."""
     if not text.isdigit():
         raise BadInput(f"{name}: plies is {text!r}, but must be a number")
     return int(text)

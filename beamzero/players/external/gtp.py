@@ -1,4 +1,4 @@
-"""Talking to an engine by GTP, the protocol of Go programs, which others speak as well."""
+"""GTP, the protocol of Go programs and of others: a process that speaks it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _PASS = "pass"
 
 @dataclasses.dataclass(frozen=True)
 class GtpSettings:
-    """What an engine is told before it plays."""
+    """The setup of an engine."""
 
     patience: float
-    """Seconds after which it is said to hang."""
+    """Seconds without an answer after which the engine counts as hanging."""
     size: int | None = None
-    """Of the board, where it has one."""
+    """The size of the board, where it has one."""
     setup: tuple[str, ...] = ()
     """Commands that are sent first."""
 
 
 class Refused(EngineTrouble):
-    """It answered that it cannot do what it was told."""
+    """The engine refused a command."""
 
 
 class GtpProcess:
     """One process that speaks GTP."""
 
     def __init__(self, command: str, settings: GtpSettings) -> None:
-        """Start and set it up; BadInput where it speaks another protocol, or refuses a command."""
+        """Start the program; BadInput where it speaks another protocol, or refuses a command."""
         self._settings = settings
         self._process = EngineProcess(command)
         try:
@@ -53,7 +53,7 @@ class GtpProcess:
             raise BadInput(f"{command!r} {trouble}") from None
 
     def choose(self, moves: Sequence[tuple[int, str]], side: int) -> str:
-        """Its move for `side` after the `moves`, each with the side that made it."""
+        """Ask for a move of `side` after the `moves`, each with the side that made it."""
         self._ask("clear_board")
         for mover, move in moves:
             try:
@@ -64,7 +64,7 @@ class GtpProcess:
         return self._ask(f"genmove {_COLOURS[side]}").strip()
 
     def _ask(self, command: str, seconds: float | None = None) -> str:
-        """What it answers to a command; an answer ends with an empty line."""
+        """Send a command. Returns the answer, which ends with an empty line."""
         self._process.send(command)
         begun = False
 

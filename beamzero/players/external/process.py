@@ -1,4 +1,4 @@
-"""Another program that talks line by line: started, asked, and never left behind."""
+"""Processes of other programs that read and write lines, and end with this one."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from beamzero.core.leaving import finalize
 from beamzero.storage.interrupts import uninterrupted
 
 _GAME_FOLDERS = ("/usr/games", "/usr/local/games")
-"""Where Debian puts games, which is not always on PATH."""
+"""Folders of games in Debian, which are not always on PATH."""
 
 _LAST_WORDS = 2.0
-"""Seconds that a program gets to leave by itself."""
+"""Seconds that a program gets to exit by itself."""
 
 
 class EngineTrouble(Exception):
-    """The program died, hangs, or says what it must not; the text says which."""
+    """The program died, hangs, or gave a wrong answer; the text says which."""
 
 
 class EngineProcess:
-    """A running program. Lines that it writes are read by a thread of their own, so that it can be waited for."""
+    """A running program. A thread of its own reads its lines, so that waiting for one can time out."""
 
     def __init__(self, command: str) -> None:
         """Start `command`, a program and its arguments; BadInput where there is no such program."""
         words = _split(command)
-        with uninterrupted():  # between its start and the promise to end it
+        with uninterrupted():  # between its start and the finalizer that ends it
             try:
                 self._process = subprocess.Popen(
                     [find_program(words[0]), *words[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -47,6 +47,7 @@ class EngineProcess:
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
 
     def send(self, line: str) -> None:
+        """Write a line to the program; EngineTrouble where it has died."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line + "\n")
@@ -55,7 +56,7 @@ class EngineProcess:
             raise EngineTrouble(self._death()) from None
 
     def wait_for(self, is_last: Callable[[str], bool], seconds: float) -> list[str]:
-        """The lines up to the first one that `is_last`; EngineTrouble if it does not come in time."""
+        """Read the lines up to the first one that `is_last`; EngineTrouble if it does not come in time."""
         until, lines = time.monotonic() + seconds, list[str]()
         while True:
             try:
@@ -69,7 +70,7 @@ class EngineProcess:
                 return lines
 
     def close(self, farewell: str = "quit") -> None:
-        """Ask it to leave, and end it if it stays. To close twice does nothing."""
+        """Ask the program to exit, and kill it if it does not. A second call does nothing."""
         if self._finalizer.alive:
             with contextlib.suppress(EngineTrouble):
                 self.send(farewell)
@@ -82,10 +83,11 @@ class EngineProcess:
         return self._process.poll() is None
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the program at once."""
         self._finalizer()
 
     def _death(self) -> str:
+        """Say in words how the program ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS)
         status = self._process.returncode
@@ -93,7 +95,7 @@ class EngineProcess:
 
 
 def find_program(name: str) -> str:
-    """The path of a program; BadInput where it is neither on PATH nor where games are."""
+    """Find the path of a program; BadInput where it is neither on PATH nor in the folders of games."""
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_GAME_FOLDERS])
     found = shutil.which(name, path=path)
     if found is None:
@@ -102,6 +104,7 @@ def find_program(name: str) -> str:
 
 
 def _split(command: str) -> list[str]:
+    """Split a command into words, as a shell does."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -112,6 +115,7 @@ def _split(command: str) -> list[str]:
 
 
 def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
+    """Put the lines of a program into a queue, and None at their end."""
     assert process.stdout is not None
     with contextlib.suppress(OSError, ValueError):
         for line in process.stdout:
@@ -122,7 +126,7 @@ def _read(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> Non
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Leave no process behind, nor a zombie; what it started itself goes with it."""
+    """Kill a program and the processes that it started, and wait for it, so that no zombie is left."""
     with contextlib.suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Talking to an engine by UCI, the protocol of chess programs."""
+"""UCI, the protocol of chess programs: a process that speaks it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from beamzero.players.external.process import EngineProcess, EngineTrouble
 
 _GREETING_SECONDS = 20.0
 _VARIANT_FILES = {"chess6x6": Path(__file__).parent / "chess6x6.ini"}
-"""Rules of variants, for engines that read them."""
+"""Files with the rules of variants, for engines that read them."""
 
 _OPTION = re.compile(r"option name (?P<name>.+?) type (?P<kind>\w+)(?P<rest>.*)")
 
 
 @dataclasses.dataclass(frozen=True)
 class UciSettings:
-    """What an engine is told before it plays, and how long it may think."""
+    """The setup of an engine, and its limit."""
 
     limit: str
-    """As after `go`: depth 5, nodes 1000 or movetime 100."""
+    """The limit as the command `go` takes it: depth 5, nodes 1000 or movetime 100."""
     patience: float
-    """Seconds after which it is said to hang."""
+    """Seconds without an answer after which the engine counts as hanging."""
     options: tuple[tuple[str, str], ...] = ()
     """Names and values, in the order in which they are set."""
     variant: str = "chess"
@@ -33,11 +33,11 @@ class UciSettings:
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """What an engine says of a position."""
+    """The answer of an engine in one position."""
 
     move: str
     scores: dict[str, float]
-    """In pawns for the side to move, infinite for a mate: of its move, and of others if it was asked for them."""
+    """Scores in pawns for the side to move, infinite for a mate, of the chosen move and perhaps of others."""
     nodes: int
 
 
@@ -45,7 +45,7 @@ class UciProcess:
     """One process that speaks UCI."""
 
     def __init__(self, command: str, settings: UciSettings, variant: str | None = None) -> None:
-        """Start and set it up; BadInput where it speaks another protocol, or lacks an option or the variant."""
+        """Start the program; BadInput where it speaks another protocol, or lacks an option or the variant."""
         self._settings, self._variant = settings, variant
         self._process = EngineProcess(command)
         try:
@@ -61,7 +61,7 @@ class UciProcess:
             raise
 
     def _greet(self, command: str) -> tuple[str, dict[str, str]]:
-        """What it calls itself, and the options that it has: by name in lower case the line that tells of it."""
+        """Greet the program. Returns its title, and the line that declares each of its options, by lower-case name."""
         self._process.send("uci")
         try:
             lines = self._process.wait_for(lambda line: line.strip() == "uciok", _GREETING_SECONDS)
@@ -72,6 +72,7 @@ class UciProcess:
         return names[0] if names else command, known
 
     def _all_options(self, command: str) -> list[tuple[str, str]]:
+        """List the options to set, those of the variant too; BadInput where the engine does not have one."""
         options = list(self._settings.options)
         if variant := self._variant:
             if "uci_variant" not in self._known:
@@ -92,7 +93,7 @@ class UciProcess:
         self._process.wait_for(lambda line: line.strip() == "readyok", max(self._settings.patience, _GREETING_SECONDS))
 
     def choose(self, fen: str, moves: int = 1) -> Choice:
-        """Its move, and what it thinks of so many `moves`, if it can tell them."""
+        """Ask for the best move of a position, and for the scores of `moves` moves, if the engine can give them."""
         if "multipv" in self._known:
             self._process.send(f"setoption name MultiPV value {moves}")
         # Nothing is left of the position before, so that the answer depends on this one alone.
@@ -114,13 +115,14 @@ class UciProcess:
 
 
 def _check_range(command: str, name: str, value: str, line: str) -> None:
-    """Engines pass over a number that is out of range without a word."""
+    """Raise BadInput where an option is out of range, since engines ignore such a number silently."""
     bounds = re.search(r"type spin .*\bmin (-?\d+) max (-?\d+)", line)
     if bounds and not (re.fullmatch(r"-?\d+", value) and int(bounds[1]) <= int(value) <= int(bounds[2])):
         raise BadInput(f"{command!r}: {name} is {value}, but must be {bounds[1]} to {bounds[2]}")
 
 
 def _choice(move: str, lines: list[str]) -> Choice:
+    """Read scores and nodes from the lines before a move."""
     scores: dict[str, float] = {}
     nodes = 0
     for line in lines:
@@ -137,7 +139,7 @@ def _choice(move: str, lines: list[str]) -> Choice:
 
 
 def _score(words: list[str]) -> float | None:
-    """In pawns; None where it cannot be read."""
+    """Read a score in pawns from the words after "score"; None where they cannot be read."""
     try:
         number = int(words[1])
     except (IndexError, ValueError):

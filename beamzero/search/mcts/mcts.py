@@ -7,10 +7,10 @@ where the game is over; asks for its value; and adds this to all moves on the wa
     UCT:   Q + c * sqrt(ln(N of all moves) / N)                moves that were never tried first
 
 where N counts its visits and Q is the mean of their values for the side to move, in [-1, 1]. A move that was never
-tried has the Q `unvisited`, or with `relative` the mean value of its node so far plus `unvisited`: where the net is sure
-that a side is ahead, 0 would make the search try hardly anything. Of equal moves the first in the game's list is taken.
-Where nothing was tried yet, all counts are 0 and the formula says nothing: there 1 stands for the count of all moves, so
-that the prior decides.
+tried has the Q `unvisited`, or with `relative` the mean value of its node so far plus `unvisited`: where the net is
+sure that a side is ahead, 0 would make the search try hardly anything. Of equal moves the first in the game's list is
+taken. Where nothing was tried yet, all counts are 0 and the formula says nothing: there 1 stands for the count of all
+moves, so that the prior decides.
 
 Layout. A tree's nodes stand in the order in which they were added, the root in place 0; each has K slots for its moves.
 Values are for side 0 except in the sums of a node, which are for the side to move there, so a second move of the same
@@ -279,7 +279,7 @@ class MCTS(Search):
         return tree._replace(edges=edges)
 
     def _mix(self, prior: Array, noise: Array) -> Array:
-        """Mix priors [B, K] with `noise` [B, K], scaled to add up to 1 over the listed moves. Returns float32 [B, K]."""
+        """Mix priors [B, K] with `noise` [B, K], scaled to add up to 1 over the listed moves, into float32 [B, K]."""
         gamma = jnp.where(prior > -jnp.inf, noise, 0.0)
         return (1 - self.noise) * prior + self.noise * gamma / jnp.maximum(jnp.sum(gamma, axis=1, keepdims=True), 1e-30)
 
@@ -288,7 +288,7 @@ class MCTS(Search):
     def search_targets(
         self, game: Game, evaluator: Evaluator, states: State, key: Array, pick: Pick
     ) -> TrainingTargets:
-        """Search B states to the end and give their training targets: shares of visits, and means of simulations."""
+        """Search B states to the end. Returns training targets: shares of visits, and means of simulations."""
         tree = self.finish(game, evaluator, self.start(game, evaluator, states, key))
         _, key = jax.random.split(key)
         policy = root_policy(tree)[:, : game.max_moves]
