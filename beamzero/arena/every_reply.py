@@ -56,7 +56,7 @@ def play_every_reply(
     """
     if not player.repeats:
         raise BadInput(f"{player.name} thinks by chance or by the clock, so that nothing can be proven of it")
-    check_player(player, _ROWS, thinking=True)
+    check_player(player, _ROWS, with_results=True)
     key = jax.random.key(seed)
     level = jax.tree.map(lambda x: np.asarray(x)[None], game.init(key))
     origins: list[list[tuple[int, int]]] = [[(-1, -1)]]  # of each ply's positions: the one before, and the move

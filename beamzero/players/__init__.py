@@ -76,7 +76,7 @@ def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
     if level is not None:
         options = find_level(level, name, spec.head, options).with_level_options(spec.head, options)
     player = make(name.strip(), Spec(spec.head, spec.arguments, options), game)
-    check_player(player, 1, thinking=True)
+    check_player(player, 1, with_results=True)
     if level is not None:
         player = find_level(level, name, spec.head).weakened(player)
     return player if book is None else with_book(player, book)

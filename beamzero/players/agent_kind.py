@@ -55,7 +55,7 @@ class AgentKind(Protocol):
         """Choose the options with which an agent takes about `evaluations` for a move."""
 
     def search_at_budget(self, game: Game, evaluations: int) -> Search:
-        """Make a search that needs as much memory as an agent with the options `at_budget`, to count that memory."""
+        """Make a search that takes at most the memory of an agent with the options `at_budget`; it is never run."""
 
 
 def agent_kind(algorithm: str) -> AgentKind:

@@ -164,8 +164,8 @@ class BookPlayer(Player):
     table: Table
     deterministic: bool
 
-    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
-        return self.player.bytes_needed(rows, thinking)
+    def bytes_needed(self, rows: int, with_results: bool = False) -> int:
+        return self.player.bytes_needed(rows, with_results)
 
     def look_up(self, states: State) -> Answer:
         """Look up B positions in the book."""

@@ -32,7 +32,7 @@ class ClairvoyantPlayer(Player):
     search: Clairvoyance
     deterministic: bool = False
 
-    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+    def bytes_needed(self, rows: int, with_results: bool = False) -> int:
         return self.search.bytes_needed(self.game, rows)
 
     def think(self, states: State, key: Array) -> SearchResult:

@@ -100,7 +100,10 @@ class Player(abc.ABC):
     """True if the player computes in this process, so that it may use every core."""
 
     def at_a_glance(self, plies: int) -> Player:
-        """Make a player like this one that searches at most `plies` deep, with exact values of all moves."""
+        """Make a player like this one that searches at most `plies` deep, with exact values of all moves.
+
+        A player whose search has no depth is returned as it is.
+        """
         return self
 
     def with_every_move(self) -> Player:
@@ -130,8 +133,8 @@ class Player(abc.ABC):
     on_host: bool = False
     """True if the player computes on the CPU even where there is a GPU."""
 
-    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
-        """Count the bytes, about, that `choose` takes in so many positions; those of `think` with `thinking`."""
+    def bytes_needed(self, rows: int, with_results: bool = False) -> int:
+        """Count the bytes, about, that `choose` takes in so many positions; those of `think` if `with_results`."""
         return 0
 
     follows_moves: ClassVar[bool] = False
@@ -154,9 +157,9 @@ class Program(NamedTuple):
     evaluator: Evaluator
 
 
-def check_player(player: Player, rows: int, thinking: bool = False) -> None:
-    """Raise BadInput where `choose`, or with `thinking` `think`, takes more memory for so many rows than is free."""
-    needs = {"a smaller search": player.bytes_needed(rows, thinking)}
+def check_player(player: Player, rows: int, with_results: bool = False) -> None:
+    """Raise BadInput where `choose`, or `think` if `with_results`, takes more memory for so many rows than is free."""
+    needs = {"a smaller search": player.bytes_needed(rows, with_results)}
     check_memory(needs, player.name, player.on_host)
 
 
@@ -187,11 +190,11 @@ class SearchPlayer(Player):
     """True if the player computes on the CPU even where there is a GPU, for a search that goes one step at a time."""
     limit: Limit | None = None
 
-    def bytes_needed(self, rows: int, thinking: bool = False) -> int:
+    def bytes_needed(self, rows: int, with_results: bool = False) -> int:
         if self.limit:
             # One carry is made to compile everything, and another before that one goes.
             return 2 * self.search.bytes_needed(self.game, 1)
-        if thinking or (searches_at_once(self.on_host) == 1 and jax.default_backend() == "gpu"):
+        if with_results or (searches_at_once(self.on_host) == 1 and jax.default_backend() == "gpu"):
             return self.search.bytes_needed(self.game, rows)
         programs = min(searches_at_once(self.on_host), _CHUNKS, rows)
         return programs * self.search.bytes_needed(self.game, _chunk_of(rows))

@@ -174,7 +174,7 @@ ALL = "all"
 
 
 def every_checkpoint(name: str) -> dict[int, str]:
-    """List the texts that name the agents of a run, by iteration, if the text `name` says ``checkpoint=all``."""
+    """List the texts that name the agents of a run, by iteration, if `name` says ``checkpoint=all``; else none."""
     spec = parse(name)
     if spec.options.get("checkpoint") != ALL:
         return {}
