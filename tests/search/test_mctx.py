@@ -64,7 +64,7 @@ def test_visits_are_those_of_mctx():
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def taught(game, search, evaluator, states):
+def targets_of(game, search, evaluator, states):
     return search.search_targets(game, evaluator, states, KEY, play_the_best)
 
 
@@ -74,24 +74,24 @@ def test_gumbel_search_teaches_a_win_at_hand():
     for column in (3, 0, 3, 0):
         state = game.step(state, jnp.int32(column))
     states = jax.tree.map(lambda x: np.stack([x] * ROWS), state)
-    lesson = taught(game, search, scrambled_evaluator(game, 1), states)
-    np.testing.assert_allclose(np.sum(lesson.policy, axis=1), 1, rtol=1e-5)
-    assert (np.asarray(lesson.best) == 3).all()
-    assert (np.asarray(lesson.policy)[:, 3] > 0.3).all()
-    assert (np.asarray(lesson.value) > 0.1).all()
-    assert lesson.evaluations.sum() == ROWS * 17
-    np.testing.assert_array_equal(np.sum(lesson.draw, axis=1), 1)
+    targets = targets_of(game, search, scrambled_evaluator(game, 1), states)
+    np.testing.assert_allclose(np.sum(targets.policy, axis=1), 1, rtol=1e-5)
+    assert (np.asarray(targets.best) == 3).all()
+    assert (np.asarray(targets.policy)[:, 3] > 0.3).all()
+    assert (np.asarray(targets.value) > 0.1).all()
+    assert targets.evaluations.sum() == ROWS * 17
+    np.testing.assert_array_equal(np.sum(targets.draw, axis=1), 1)
 
 
 def test_gumbel_search_never_plays_what_is_illegal():
     game, search = make_game(SMALL), Gumbel(16)
     states = sample_states(game, ROWS, 2)
-    lesson = taught(game, search, scrambled_evaluator(game, 1), states)
+    targets = targets_of(game, search, scrambled_evaluator(game, 1), states)
     count = np.asarray(jax.jit(jax.vmap(lambda state: game.moves(state)[1]))(states))
     empty = np.arange(game.max_moves)[None] >= count[:, None]
     assert empty.any()
-    assert (np.asarray(lesson.policy)[empty] == 0).all() and (np.asarray(lesson.draw)[empty] == 0).all()
-    assert (np.asarray(lesson.best) < count).all()
+    assert (np.asarray(targets.policy)[empty] == 0).all() and (np.asarray(targets.draw)[empty] == 0).all()
+    assert (np.asarray(targets.best) < count).all()
 
 
 def test_gumbel_search_refuses_dice():

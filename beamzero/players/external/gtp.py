@@ -59,7 +59,7 @@ class GtpProcess:
             try:
                 self._ask(f"play {_COLOURS[mover]} {move}")
             except Refused:
-                if move != _PASS:  # where one must pass, some engines do so by themselves and cannot be told to
+                if move != _PASS:  # where one must pass, some engines do so by themselves and refuse the command
                     raise
         return self._ask(f"genmove {_COLOURS[side]}").strip()
 
