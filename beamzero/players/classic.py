@@ -49,7 +49,7 @@ def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     depth = _limit(name, {"depth": argument, **options}).depth
     assert depth is not None
     search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
-    return SearchPlayer(name, game, search, make_evaluator(name, game, options), deterministic=False, on_host=True)
+    return SearchPlayer(name, game, search, evaluator_of_options(name, game, options), deterministic=False, on_host=True)
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
@@ -67,7 +67,7 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
         quiet=_quiet(name, game, options.get("quiet")),
         entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
     )
-    evaluator = make_evaluator(name, game, options)
+    evaluator = evaluator_of_options(name, game, options)
     if "endgame" in options:
         evaluator = evaluator._replace(exact=endgame_table(game, load_table(options["endgame"])))
     # A busy machine searches less deep.
@@ -87,12 +87,12 @@ def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
         search = Expectiminimax(limit.depth or MOST_TURNS, limit.nodes or Expectiminimax.nodes, rolls=rolls)
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from None
-    evaluator = make_evaluator(name, game, options)
+    evaluator = evaluator_of_options(name, game, options)
     clock = None if limit.seconds is None else Limit(seconds=limit.seconds)
     return SearchPlayer(name, game, search, evaluator, deterministic=not rolls and not clock, on_host=True, limit=clock)
 
 
-def make_evaluator(name: str, game: Game, options: Mapping[str, Any]) -> Evaluator:
+def evaluator_of_options(name: str, game: Game, options: Mapping[str, Any]) -> Evaluator:
     """Make an evaluator of the game's features, with the weights that ``weights=FILE`` or ``by=FEATURE`` choose."""
     path, by = options.get("weights"), options.get("by")
     if by is None:

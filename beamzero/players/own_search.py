@@ -8,7 +8,7 @@ from beamzero.core.errors import BadInput
 from beamzero.core.registry import SEARCHES
 from beamzero.core.spec import Spec, field_types
 from beamzero.games import Game
-from beamzero.players.classic import make_evaluator
+from beamzero.players.classic import evaluator_of_options
 from beamzero.players.options import LIMIT_OPTIONS, take, take_limit
 from beamzero.players.player import Player, SearchPlayer
 
@@ -27,4 +27,4 @@ def make_own_search(name: str, spec: Spec, game: Game) -> Player:
         raise BadInput(f"{name}: {error}") from None
     limit = take_limit(name, {key: value for key, value in options.items() if key not in fields})
     # A user's search may choose at random between equal moves, so games are not taken to repeat.
-    return SearchPlayer(name, game, search, make_evaluator(name, game, options), deterministic=False, limit=limit)
+    return SearchPlayer(name, game, search, evaluator_of_options(name, game, options), deterministic=False, limit=limit)
