@@ -1,10 +1,11 @@
-"""A game, a net and an algorithm of your own, in one file. Nothing inside beamzero knows of them.
+"""A game, a net, a search and an algorithm of your own, in one file. Nothing inside beamzero knows of them.
 
     beamzero train own_algorithm.py:Nim --algo own_algorithm.py:MonteCarlo --run runs/nim
     beamzero train own_algorithm.py:Nim --algo own_algorithm.py:MonteCarlo --run runs/nim --resume
     beamzero battle own_algorithm.py:Nim own_algorithm.py:MonteCarlo,runs/nim lookahead:2
+    beamzero battle own_algorithm.py:Nim own_algorithm.py:Rollouts,seconds=0.1 own_algorithm.py:MonteCarlo,runs/nim
 
-docs/add-your-own-algorithm.md explains it step by step.
+docs/add-your-own-algorithm.md and docs/add-your-own-search.md explain it step by step.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from beamzero.nets import NETS, Net, NetSettings, Weights, compute_dtype, make_n
 from beamzero.players import Player, SearchPlayer
 from beamzero.players.agent_kind import AgentKind, NetPlace
 from beamzero.players.plain_agent import PlainAgent
-from beamzero.search.evaluator import Evaluator, side_sign
+from beamzero.search.children import listed_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, side_sign
 from beamzero.search.memory import Needs, fewer, smaller, state_bytes
+from beamzero.search.protocol import Search, Spent
 from beamzero.search.simple import BestChild, random_moves
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.fit import Learner, ValueLoss, ValueRows, fit_pass, learner_bytes, new_learner
@@ -116,6 +119,77 @@ class Shallow(NetSettings):
 
 
 NETS.register("shallow", Shallow)
+
+
+# --- a search: random games after each move ---------------------------------------------------------------------------
+
+
+class Tried(NamedTuple):
+    """Random games from B positions so far: the carry of the search."""
+
+    states: State  # [B, ...] the positions
+    moves: Array  # int32 [B, K] their legal moves, in K slots
+    listed: Array  # bool [B, K] the slots that hold a move
+    visits: Array  # float32 [B, K] games that began with each move
+    total: Array  # float32 [B, K] the sum of their results, for the side to move
+    units: Array  # int32 [] games from each position
+    key: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Rollouts(Search):
+    """Play random games from a position, as many after each move; the move with the best mean result is played."""
+
+    games: int = 200
+
+    by_chance = True  # what it finds depends on the key
+
+    @property
+    def units(self) -> int:
+        return self.games
+
+    def nodes_of_unit(self, game: Game) -> int:
+        return game.max_plies
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Tried:
+        moves, _, listed = listed_moves(game, states)
+        nothing = jnp.zeros(moves.shape, jnp.float32)
+        return Tried(states, moves, listed, nothing, nothing, jnp.int32(0), key)
+
+    def advance(self, game: Game, evaluator: Evaluator, carry: Tried, budget: Array | int) -> Tried:
+        last = jnp.minimum(carry.units + budget, self.games)
+        return lax.while_loop(lambda now: now.units < last, functools.partial(_one_game, game), carry)
+
+    def done(self, game: Game, carry: Tried) -> Array:
+        return jnp.full(carry.moves.shape[0], carry.units >= self.games)
+
+    def result(self, game: Game, carry: Tried, key: Array) -> SearchResult:
+        mean = carry.total / jnp.maximum(carry.visits, 1)
+        values = jnp.where(carry.listed, mean, -jnp.inf)
+        known = RootMoves(carry.moves, carry.listed, values, proven=jnp.zeros(values.shape, jnp.bool_))
+        return choose_move(game, known, self.spent(game, carry).nodes, key)
+
+    def spent(self, game: Game, carry: Tried) -> Spent:
+        nothing = jnp.zeros(carry.moves.shape[0], jnp.int32)
+        return Spent(carry.units, nodes=nothing + carry.units * game.max_plies, evaluations=nothing, depth=nothing)
+
+
+def _one_game(game: Game, carry: Tried) -> Tried:
+    """Play one random game from each position, after the move with the fewest games so far."""
+    slot = jnp.argmin(jnp.where(carry.listed, carry.visits, jnp.inf), axis=1)[:, None]
+    first = jnp.take_along_axis(carry.moves, slot, axis=1)[:, 0]
+    key = jax.random.fold_in(carry.key, carry.units)
+
+    def ply(number: Array, states: State) -> State:
+        # A finished game stays as it is.
+        return jax.vmap(game.step)(states, random_moves(game, states, jax.random.fold_in(key, number)))
+
+    last = lax.fori_loop(1, game.max_plies, ply, jax.vmap(game.step)(carry.states, first))
+    result = side_sign(game, carry.states) * jax.vmap(game.score)(last)
+    tried = (jnp.arange(carry.visits.shape[1])[None] == slot).astype(jnp.float32)
+    return carry._replace(
+        visits=carry.visits + tried, total=carry.total + tried * result[:, None], units=carry.units + 1
+    )
 
 
 # --- an algorithm: every position learns the result of its game -------------------------------------------------------

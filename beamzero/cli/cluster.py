@@ -42,10 +42,9 @@ def workers_of(
     workers: int | None,
     gpus: float,
     warn: Callable[[str], None],
-    game: Game | None = None,
-    algorithm: str | None = None,
+    named: Sequence[str] = (),
 ) -> Iterator[Pool | None]:
-    """Start the workers that were asked for, with the files of `game` and `algorithm`; None without a cluster."""
+    """Start the workers that were asked for, with the Python files that `named` texts say; None without a cluster."""
     if cluster is None:
         if workers is not None or gpus:
             raise BadInput("--workers and --worker-gpus are for --cluster: say which one, such as --cluster local")
@@ -56,8 +55,7 @@ def workers_of(
         raise BadInput(f"--worker-gpus is {gpus:g}, but must be a whole number, or a part of one GPU from 0.0001 on")
     with connected(cluster) as ray:
         room = _room([node["Resources"] for node in ray.nodes() if node["Alive"]], gpus)
-        files = {} if game is None else files_of(game, algorithm or "")
-        with Pool(workers or room, gpus, warn, files) as pool, heeding_termination():
+        with Pool(workers or room, gpus, warn, files_of(*named)) as pool, heeding_termination():
             yield pool
 
 
@@ -78,9 +76,11 @@ def warn_of_worker(text: str) -> None:
 
 
 @contextlib.contextmanager
-def playing_on(cluster: str | None, workers: int | None, gpus: float, game: Game) -> Iterator[Play]:
-    """Yield the function that plays the games of battles: on the workers that were asked for, or in this process."""
-    with workers_of(cluster, workers, gpus, warn_of_worker, game) as pool:
+def playing_on(
+    cluster: str | None, workers: int | None, gpus: float, game: Game, agents: Sequence[str]
+) -> Iterator[Play]:
+    """Yield the function that plays battles of `agents`: on the workers that were asked for, or in this process."""
+    with workers_of(cluster, workers, gpus, warn_of_worker, (game.spec, *agents)) as pool:
         yield play_games if pool is None else ClusterPlay(pool)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from beamzero.cluster.connect import import_ray, versions
 from beamzero.cluster.schedule import MOST_TRIES, Schedule, Ticket, WorkerHandle
-from beamzero.cluster.worker import Files, Function, Worker
+from beamzero.cluster.worker import Files, Function, Worker, loaded_files
 from beamzero.core.errors import BadInput, RunStopped
 
 _MOST_FAILED_STARTS = 3
@@ -181,7 +181,7 @@ class Pool:
         options: dict[str, Any] = {"num_cpus": 1, "num_gpus": self.gpus, "runtime_env": {"env_vars": environment}}
         worker = WorkerHandle(next(self._numbers), self._kind.options(**options).remote())
         self.workers.append(worker)
-        self.calls[worker.actor.hello.remote(os.getcwd(), self.files)] = worker, None
+        self.calls[worker.actor.hello.remote(os.getcwd(), self.files, loaded_files())] = worker, None
 
     def _hand_out(self) -> None:
         """Give tickets to the workers that have room for one."""

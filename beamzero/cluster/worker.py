@@ -9,16 +9,15 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 
 from beamzero.cluster.connect import versions
-from beamzero.core.registry import ALGORITHMS
 from beamzero.core.spec import parse
-from beamzero.games import Game
+from beamzero.core.user_code import load_user_file, user_modules
 
 Files = Mapping[str, bytes]
 """The contents of files, by their names as seen from the folder that the command was started in."""
@@ -30,9 +29,14 @@ Function = Callable[[Any, Any], Any]
 class Worker:
     """A process on a machine of the cluster, which does items."""
 
-    def hello(self, folder: str, files: Files) -> dict[str, Any]:
-        """Write the files that the worker needs. Returns where it is, and its versions."""
+    def hello(self, folder: str, files: Files, loaded: Sequence[str]) -> dict[str, Any]:
+        """Write the files that the worker needs, and load those that the command has `loaded`.
+
+        Items may hold states whose class such a file defines. Returns where the worker is, and its versions.
+        """
         others = write_files(folder, files)
+        for path in () if others else loaded:
+            load_user_file(path, "what the command uses")
         where = {"host": socket.gethostname(), "pid": os.getpid(), "device": jax.default_backend()}
         return {**where, "other_files": others, **versions()}
 
@@ -42,15 +46,23 @@ class Worker:
         return function(shared, item), time.perf_counter() - begun
 
 
-def files_of(game: Game, algorithm: str = "") -> dict[str, bytes]:
-    """Read the files below this folder that a game and an algorithm are defined in; none for those of packages."""
-    return {**_file_named(game.spec), **_file_named(ALGORITHMS.source(algorithm))}
+def files_of(*names: str) -> dict[str, bytes]:
+    """Read the Python files below this folder that the texts of games, algorithms and agents name."""
+    heads = (parse(name).head for name in names)
+    return {head: Path(head).read_bytes() for head in heads if head.endswith(".py") and _is_below(head)}
 
 
-def _file_named(text: str) -> dict[str, bytes]:
-    name = parse(text).head
-    below = Path(name).resolve().is_relative_to(Path.cwd()) and not Path(name).is_absolute() and ".." not in name
-    return {name: Path(name).read_bytes()} if name.endswith(".py") and below else {}
+def loaded_files() -> list[str]:
+    """List the users' Python files that this process has loaded; those below this folder as seen from here."""
+    paths = [Path(str(module.__file__)) for module in user_modules()]
+    here = Path.cwd()
+    return [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths]
+
+
+def _is_below(path: str) -> bool:
+    """Tell whether a path leads from this folder to a file below it, without links and detours."""
+    below = Path(path).resolve().is_relative_to(Path.cwd())
+    return below and not Path(path).is_absolute() and ".." not in path
 
 
 def write_files(folder: str, files: Files) -> list[str]:

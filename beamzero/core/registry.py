@@ -77,11 +77,7 @@ class Registry(Mapping[str, Any]):
 
     def register_file(self, head: str, name: str) -> str:
         """Add the class `name` of the Python file `head`, which a person must have named; returns its name."""
-        module = load_user_file(head, f"your {self.kind}")
-        classes = [key for key, value in vars(module).items() if inspect.isclass(value) and _defined_in(value, module)]
-        if name not in classes:
-            raise unknown(f"{self.kind} in {Path(str(module.__file__)).name}", name, classes)
-        self.register(name, getattr(module, name), f"{head}:{name}")
+        self.register(name, load_user_class(head, name, self.kind), f"{head}:{name}")
         return name
 
     def source(self, name: str) -> str:
@@ -122,6 +118,16 @@ def load_object(place: str) -> Any:
     """Import the object that ``module:object`` names."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def load_user_class(head: str, name: str, kind: str) -> type:
+    """Load the class `name` of the Python file `head`, which a person must have named. Errors call it a `kind`."""
+    module = load_user_file(head, f"your {kind}")
+    classes = {key: value for key, value in vars(module).items() if inspect.isclass(value)}
+    own = [key for key, value in classes.items() if _defined_in(value, module)]
+    if name not in own:
+        raise unknown(f"{kind} in {Path(str(module.__file__)).name}", name, own)
+    return classes[name]
 
 
 def missing_members(thing: Any, protocol: type) -> list[str]:
@@ -168,3 +174,11 @@ ALGORITHMS = Registry(
     "beamzero.training.algorithm:check_algorithm",
 )
 """The algorithms that can train an agent."""
+
+SEARCHES = Registry(
+    "search",
+    "beamzero.searches",
+    "beamzero.players.own_search:BUILT_IN_SEARCHES",
+    "beamzero.players:check_search",
+)
+"""Searches from outside as agents, by the game's own evaluation; those of the package have texts of their own."""

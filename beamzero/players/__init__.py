@@ -16,6 +16,8 @@
   ``expand=200`` for a beam search or ``seconds=1`` for any; ``checkpoint=best`` takes another checkpoint of a run than
   the last;
 - ``file.py:Class,PATH``: an agent that an algorithm in a file of yours has trained;
+- ``file.py:Class,OPTION=VALUE``: a search in a file of yours, with its fields as options, and ``seconds=``, ``nodes=``,
+  ``evaluations=``, ``weights=``, ``by=``; ``NAME:OPTION=VALUE`` for one that a package offers;
 - ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
   move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
 - ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``;
@@ -31,11 +33,13 @@ Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from beamzero.core.errors import BadInput
-from beamzero.core.registry import ALGORITHMS
-from beamzero.core.spec import Spec, convert, parse, unknown
+from beamzero.core.registry import ALGORITHMS, SEARCHES, check_fields
+from beamzero.core.spec import Spec, convert, field_types, parse, unknown
 from beamzero.games import Game
 from beamzero.players.agent_kind import agent_kind, own_file
 from beamzero.players.book import with_book
@@ -44,12 +48,14 @@ from beamzero.players.classic import make_alphabeta, make_expectiminimax, make_m
 from beamzero.players.external.engines import make_gtp, make_uci
 from beamzero.players.external.gnubg import make_gnubg
 from beamzero.players.levels import find_level
-from beamzero.players.options import take
+from beamzero.players.options import LIMIT_OPTIONS, take
+from beamzero.players.own_search import make_own_search
 from beamzero.players.player import Player, SearchPlayer, check_player
 from beamzero.players.solved import make_cfr
 from beamzero.players.trees import make_mcts
 from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.lookahead import Lookahead
+from beamzero.search.protocol import Search
 from beamzero.search.simple import AnyMove
 
 __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
@@ -86,9 +92,25 @@ def _maker(head: str, others: Collection[str]) -> Callable[[str, Spec, Game], Pl
     """Find the function that makes players of one kind; an error lists `others` too."""
     if head in AGENTS:
         return AGENTS[head]
+    if head in SEARCHES:
+        return make_own_search
     if head not in ALGORITHMS:
-        raise unknown("agent", head, [*AGENTS, *ALGORITHMS, *_STEPS, *others])
+        raise unknown("agent", head, [*AGENTS, *ALGORITHMS, *SEARCHES, *_STEPS, *others])
     return agent_kind(head).make_player
+
+
+def check_search(kind: Any, name: str) -> None:
+    """Raise BadInput, with what is missing, where a class from outside is no `Search` that can be an agent."""
+    wrong = f"{name!r} is no search"
+    if name in AGENTS or name in ALGORITHMS:
+        raise BadInput(f"{name!r} cannot be the name of your search: other agents go by it")
+    if not (inspect.isclass(kind) and issubclass(kind, Search)):
+        raise BadInput(f"{wrong}: it must be a subclass of beamzero.search.protocol.Search")
+    if inspect.isabstract(kind):
+        raise BadInput(f"{wrong}: it has no {', '.join(sorted(kind.__abstractmethods__))}")
+    check_fields(kind, wrong)
+    if taken := sorted({*LIMIT_OPTIONS, "weights", "by", "book", "level"} & set(field_types(kind))):
+        raise BadInput(f"{wrong}: every agent has the options {', '.join(taken)}, so its fields need other names")
 
 
 def starts_program(name: str) -> bool:
@@ -112,7 +134,8 @@ def _sees_everything(spec: Spec) -> bool:
 
 def _with_dice() -> list[str]:
     """List the agents that play where chance decides between the moves; a book does not."""
-    return ["random", "expectiminimax", "mcts", *sorted(ALGORITHMS), "gnubg"]
+    own = [name for name in SEARCHES if SEARCHES[name].knows_chance]
+    return ["random", "expectiminimax", "mcts", *sorted(ALGORITHMS), "gnubg", *own]
 
 
 _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from beamzero.core.registry import ALGORITHMS
+from beamzero.core.registry import ALGORITHMS, SEARCHES, load_user_class
 from beamzero.core.spec import Spec, quote
 from beamzero.games import Game
 from beamzero.nets import Net, Weights
@@ -71,11 +71,12 @@ def agent_text(algorithm: str, path: str, options: Mapping[str, str]) -> str:
 
 
 def own_file(spec: Spec) -> Spec:
-    """Read ``file.py:Class,PATH``: register the class in a user's file. Returns the text with the class's name instead.
+    """Register the search or the algorithm that ``file.py:Class,PATH`` names, and read the rest as ``Class:PATH``.
 
     The file is run, so this is only for a text that a person has typed.
     """
     if not spec.head.endswith(".py"):
         return spec
     name, *others = spec.arguments or ("",)
-    return Spec(ALGORITHMS.register_file(spec.head, name), tuple(others), spec.options)
+    registry = SEARCHES if issubclass(load_user_class(spec.head, name, "algorithm or search"), Search) else ALGORITHMS
+    return Spec(registry.register_file(spec.head, name), tuple(others), spec.options)

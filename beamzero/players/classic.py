@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +48,7 @@ def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     depth = _limit(name, {"depth": argument, **options}).depth
     assert depth is not None
     search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
-    return SearchPlayer(name, game, search, _evaluator(name, game, options), deterministic=False, on_host=True)
+    return SearchPlayer(name, game, search, evaluator_of_options(name, game, options), deterministic=False, on_host=True)
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
@@ -64,7 +66,7 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
         quiet=_quiet(name, game, options.get("quiet")),
         entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
     )
-    evaluator = _evaluator(name, game, options)
+    evaluator = evaluator_of_options(name, game, options)
     if "endgame" in options:
         evaluator = evaluator._replace(exact=endgame_table(game, load_table(options["endgame"])))
     # A busy machine searches less deep.
@@ -84,13 +86,13 @@ def make_expectiminimax(name: str, spec: Spec, game: Game) -> Player:
         search = Expectiminimax(limit.depth or MOST_TURNS, limit.nodes or Expectiminimax.nodes, rolls=rolls)
     except BadInput as error:
         raise BadInput(f"{name}: {error}") from None
-    evaluator = _evaluator(name, game, options)
+    evaluator = evaluator_of_options(name, game, options)
     clock = None if limit.seconds is None else Limit(seconds=limit.seconds)
     return SearchPlayer(name, game, search, evaluator, deterministic=not rolls and not clock, on_host=True, limit=clock)
 
 
-def _evaluator(name: str, game: Game, options: dict) -> Evaluator:
-    """Make the evaluator: all features with hand-made weights or those of a file, one feature alone, or nothing."""
+def evaluator_of_options(name: str, game: Game, options: Mapping[str, Any]) -> Evaluator:
+    """Make an evaluator of the game's features, with the weights that ``weights=FILE`` or ``by=FEATURE`` choose."""
     path, by = options.get("weights"), options.get("by")
     if by is None:
         return feature_evaluator(game, None if path is None else load_weights(path, game).values)

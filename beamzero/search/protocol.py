@@ -74,6 +74,9 @@ class Search(abc.ABC):
     plays_policy: ClassVar[bool] = False
     """True if it plays each move with the probability in its result."""
 
+    knows_chance: ClassVar[bool] = False
+    """True if it can search where chance decides between the moves."""
+
     one_by_one: ClassVar[bool] = False
     """True if it searches the positions of a batch one after the other."""
 

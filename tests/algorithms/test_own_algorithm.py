@@ -1,4 +1,4 @@
-"""An algorithm, a net and a game of one file outside the package go all the way, and nothing runs that file unasked."""
+"""What stands in one file outside the package goes all the way, and nothing runs that file unasked."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ import sys
 import time
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from beamzero.cli import main
 from beamzero.core.errors import BadInput
-from beamzero.core.registry import ALGORITHMS, missing_members
+from beamzero.core.registry import ALGORITHMS, SEARCHES, missing_members
 from beamzero.core.user_code import load_file
 from beamzero.games import make_game
 from beamzero.nets import NETS
 from beamzero.players import make_player
+from beamzero.search.drive import Timer
+from beamzero.search.evaluator import zero_evaluator
+from beamzero.search.protocol import Search
 from beamzero.storage.checkpoints import Checkpoints
 from beamzero.training.algorithm import Algorithm
 from beamzero.web.offers import Offers
@@ -30,6 +36,7 @@ from tests.web.serving import begin, seat, server
 
 EXAMPLE = ROOT / "examples" / "own_algorithm.py"
 GAME, ALGORITHM = "own_algorithm.py:Nim,heap=7", "own_algorithm.py:MonteCarlo"
+SEARCH = "own_algorithm.py:Rollouts,games=40"
 SMALL = [
     word
     for key, value in {
@@ -46,7 +53,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     """The folder that a user works in; what is registered in it is forgotten after the test."""
     shutil.copy(EXAMPLE, tmp_path)
     monkeypatch.chdir(tmp_path)
-    for registry in (ALGORITHMS, NETS):
+    for registry in (ALGORITHMS, NETS, SEARCHES):
         monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     load_file.cache_clear()
     return tmp_path
@@ -86,19 +93,21 @@ def test_it_is_trained_killed_resumed_exported_played_rated_analysed_and_offered
     of_run, of_file = f"{ALGORITHM},killed", f"{ALGORITHM},agent.safetensors"
     battle = said(capsys, "battle", GAME, of_run, of_file, "--games", "8")
     assert battle["games"] == 8 and sum(battle[key] for key in ("wins", "draws", "losses")) == 8
-    rated = said(capsys, "rate", GAME, f"{ALGORITHM},killed,checkpoint=all", "lookahead:1", "--games", "4")
+    rated = said(capsys, "rate", GAME, f"{ALGORITHM},killed,checkpoint=all", SEARCH, "--games", "4")
+    battle = said(capsys, "battle", GAME, SEARCH, of_file, "--games", "8")
+    assert battle["agents"] == [SEARCH, of_file] and battle["games"] == 8
     names = {row["agent"] for row in rated["ratings"]}
-    assert names == {"random", "lookahead:1", *(f"{of_run},checkpoint={step}" for step in checkpoints.steps())}
+    assert names == {"random", SEARCH, *(f"{of_run},checkpoint={step}" for step in checkpoints.steps())}
     analysed = [said(capsys, "analyse", GAME, agent) for agent in (of_run, of_file)]
     assert analysed[0]["moves"] == analysed[1]["moves"] and len(analysed[0]["moves"]) == 3
     monkeypatch.setattr("sys.stdin", io.StringIO("take3\n" * 3))
     assert main(["play", GAME, "--agent", of_file]) == 0
     assert "own_algorithm.py:MonteCarlo,agent.safetensors" in capsys.readouterr().out
 
-    with server(folder, [GAME], agents=[(GAME, of_file)], runs=folder) as browser:
+    with server(folder, [GAME], agents=[(GAME, of_file), (GAME, SEARCH)], runs=folder) as browser:
         page = browser()
-        assert '"extra:0"' in page.get("/api/games").text
-        for agent in ("extra:0", "run:killed"):
+        assert '"extra:1"' in page.get("/api/games").text
+        for agent in ("extra:0", "extra:1", "run:killed"):
             with seat(page, begin(page, GAME, (agent, "human"))) as table:
                 assert len(table.my_turn()["moves"]) == 1
 
@@ -120,6 +129,57 @@ def test_it_begins_a_run_and_plays(folder, capsys):
     assert not (folder / "other").exists()
 
 
+def test_a_search_plays_under_any_limit(folder, capsys):
+    game = make_game(GAME)
+    state, key = game.init(jax.random.key(0)), jax.random.key(1)
+    for limit, most in (("games=30", 30), ("games=30,nodes=70", 10), ("games=30,seconds=60", 30)):
+        found = make_player(f"own_algorithm.py:Rollouts,{limit}", game).consider(state, key)
+        assert found.nodes == most * game.max_plies
+    whole = said(capsys, "analyse", GAME, SEARCH)
+    assert len(whole["moves"]) == 3 and whole["line"][0] == whole["best"]
+    stopped = Timer()
+    stopped.stop()
+    player = make_player("own_algorithm.py:Rollouts,games=1000000", game)
+    assert player.consider(state, key, timer=stopped).nodes == game.max_plies, "one unit, so that there is an answer"
+    assert "Rollouts has no option 'depth' (it has: games, seconds, nodes," in refused(
+        capsys, "battle", GAME, "own_algorithm.py:Rollouts,depth=3", "random"
+    )
+    assert "knows no dice, which backgammon has" in refused(capsys, "analyse", "backgammon", SEARCH)
+
+
+def test_slices_of_the_search_add_up_to_the_whole(folder):
+    game = make_game(GAME)
+    search = make_player(SEARCH, game).search
+    states, key = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 3)), jax.random.key(1)
+    carry = search.start(game, zero_evaluator(game), states, key)
+    for budget in (3, 5, 100):
+        carry = search.advance(game, zero_evaluator(game), carry, jnp.int32(budget))
+    whole = search(game, zero_evaluator(game), states, key)
+    assert all(map(np.array_equal, search.result(game, carry, key), whole)) and search.done(game, carry).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("class Mine: ...", "'Mine' is no algorithm: it has no agent, bytes_needed, compared, "),
+        ("class Mine(Search): ...", "'Mine' is no search: it has no advance, done, result, spent, start"),
+        ("class Mine(OneLook): ...", "'Mine' is no search: each field of Mine must be a bool, int, float or str"),
+        ("class mcts(OneLook): ...", "'mcts' cannot be the name of your search: other agents go by it"),
+        ("class Mine(OneLook):\n    nodes: int = 3", "'Mine' is no search: every agent has the options nodes, so its"),
+        ("", "unknown algorithm or search in mine.py 'Mine'"),
+    ],
+)
+def test_a_class_that_does_not_keep_the_protocol_is_refused_by_name(folder, capsys, text, wrong):
+    above = (
+        "import dataclasses\nfrom beamzero.search.protocol import Search\nfrom beamzero.search.simple import OneLook\n"
+    )
+    dataclass = "@dataclasses.dataclass(frozen=True)\n" if text else ""
+    odd = "\n    games: list = ()" if "each field" in wrong else ""
+    Path("mine.py").write_text(f"{above}{dataclass}{text.replace(': ...', ':' + (odd or ' ...'))}\n")
+    name = "mcts" if "mcts" in text else "Mine"
+    assert refused(capsys, "battle", "tic_tac_toe", f"mine.py:{name}", "random").startswith(f"beamzero: {wrong}")
+
+
 def test_nothing_that_a_data_file_says_runs_the_file(folder, capsys):
     train = ["train", "tic_tac_toe", "--algo", ALGORITHM, *SMALL, "--run", "run"]
     assert said(capsys, *train, "--iterations", "1", "--set", "rate_every=0")
@@ -138,13 +198,20 @@ def test_nothing_that_a_data_file_says_runs_the_file(folder, capsys):
     assert said(capsys, *train, "--resume", "--iterations", "1")["iterations"] == 1 and Path("ran").exists()
 
 
-def test_the_guide_shows_what_stands_in_the_example():
-    guide = (ROOT / "docs" / "add-your-own-algorithm.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("thing", "number"), [("algorithm", 4), ("search", 3)])
+def test_the_guide_shows_what_stands_in_the_example(thing, number):
+    guide = (ROOT / "docs" / f"add-your-own-{thing}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4 and all(block in EXAMPLE.read_text(encoding="utf-8") for block in blocks)
-    assert all(
-        f"`{member}" in guide for member in missing_members(object, Algorithm) if member not in ("game", "settings")
-    )
+    assert len(blocks) == number and all(block in EXAMPLE.read_text(encoding="utf-8") for block in blocks)
+
+
+def test_the_guides_name_every_member_that_must_be_there():
+    guides = [
+        (ROOT / "docs" / f"add-your-own-{thing}.md").read_text(encoding="utf-8") for thing in ("algorithm", "search")
+    ]
+    algorithm = set(missing_members(object, Algorithm)) - {"game", "settings"}
+    for members, guide in zip((algorithm, Search.__abstractmethods__), guides, strict=True):
+        assert all(f"`{member}" in guide for member in members)
 
 
 def _with_package() -> dict[str, str]:

@@ -92,8 +92,8 @@ def test_the_file_of_a_game_goes_with_the_workers(monkeypatch, tmp_path):
     (tmp_path / "games").mkdir()
     (tmp_path / "games" / "mine.py").write_text(MINE)
     game = make_game("games/mine.py:Mine")
-    files = files_of(game)
-    assert files == {"games/mine.py": MINE.encode()} and files_of(make_game("tic_tac_toe"), "probs") == {}
+    files = files_of(game.spec)
+    assert files == {"games/mine.py": MINE.encode()} and files_of("tic_tac_toe", "probs") == {}
     monkeypatch.setattr(module.os, "getcwd", lambda: "/no/such/folder")
     with Pool(1, files=files) as pool:
         assert list(pool.do(jobs.play_first_moves, game.spec, [0])) == ["mine a1 b1 c1 a2 b2 c2 a3 b3 c3"]

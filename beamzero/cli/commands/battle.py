@@ -79,7 +79,7 @@ def battle_command(
         check_format(save, rules.spec)
     one, other = make_player(agent, rules), make_player(opponent, rules)
     with (
-        playing_on(cluster, workers, worker_gpus, rules) as play,
+        playing_on(cluster, workers, worker_gpus, rules, (agent, opponent)) as play,
         progress_bar(f"{agent} v {opponent}") as update,
     ):
         played = battle(

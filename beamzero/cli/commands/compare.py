@@ -81,7 +81,7 @@ def compare_command(
     folder = lasting(folder or RUNS_FOLDER / re.sub(r"[^\w.=+-]", "-", f"compare-{game}-{budget}"))
     try:
         with (
-            workers_of(cluster, workers, worker_gpus, warn_of_worker, make_game(game)) as pool,
+            workers_of(cluster, workers, worker_gpus, warn_of_worker, (make_game(game).spec,)) as pool,
             progress_bar("comparing") as update,
         ):
             who = () if pool is None else (ClusterJobs(pool), ClusterPlay(pool))

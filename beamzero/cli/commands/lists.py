@@ -73,6 +73,7 @@ def agents(json: AsJson = False) -> None:
         f"{first}:PATH,level=L": f"a trained agent at a level: beginner, easy, medium, hard or full; so {others}",
         f"{first}:RUN,checkpoint=C": f"another checkpoint of a run: best, last or an iteration's number; so {others}",
         "file.py:Class,PATH": "an agent that an algorithm in a file of yours has trained",
+        "file.py:Class,OPTION=VALUE": "a search in a file of yours; also seconds=S, nodes=N, evaluations=N",
     }
     shipped = {name: load_info(path) for name, path in shipped_agents().items()}
     if json:

@@ -118,7 +118,7 @@ def rate_command(
     results = None if no_store else Store(store, make_folder=store == STORE)
     if results is not None and games:
         results.check_writable()
-    with playing_on(cluster, workers, worker_gpus, rules) as play:
+    with playing_on(cluster, workers, worker_gpus, rules, names) as play:
         tournament = Tournament(rules, players, random_plies, seed, results, ANCHOR, play)
         if sprt is not None:
             return _test(tournament, SPRT(*sprt), games, total or 100 * games, json)

@@ -90,10 +90,11 @@ def train_command(
         minutes=minutes,
         resume=resume,
     )
+    named = (make_game(game).spec, *([] if algo is None else [ALGORITHMS.source(algo)]))
     with (
         TrainingDisplay() as display,
         metrics_at(prometheus, display.message) as registry,
-        workers_of(cluster, workers, worker_gpus, display.message, make_game(game), algo) as pool,
+        workers_of(cluster, workers, worker_gpus, display.message, named) as pool,
     ):
         report: Report = display
         if registry is not None:
