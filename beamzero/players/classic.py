@@ -48,7 +48,9 @@ def make_minimax(name: str, spec: Spec, game: Game) -> Player:
     depth = _limit(name, {"depth": argument, **options}).depth
     assert depth is not None
     search = AlphaBeta(depth, prune=False, order=False, entries=0, deepen=False)
-    return SearchPlayer(name, game, search, evaluator_of_options(name, game, options), deterministic=False, on_host=True)
+    return SearchPlayer(
+        name, game, search, evaluator_of_options(name, game, options), deterministic=False, on_host=True
+    )
 
 
 def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
