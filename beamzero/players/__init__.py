@@ -34,29 +34,21 @@ Any of them takes ``book=FILE``, an opening book to play from first: ``alphabeta
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from beamzero.core.errors import BadInput
 from beamzero.core.registry import ALGORITHMS, SEARCHES, check_fields
-from beamzero.core.spec import Spec, convert, field_types, parse, unknown
+from beamzero.core.spec import Spec, field_types, parse, unknown
 from beamzero.games import Game
 from beamzero.players.agent_kind import agent_kind, own_file
 from beamzero.players.book import with_book
-from beamzero.players.clairvoyant import make_clairvoyant
-from beamzero.players.classic import make_alphabeta, make_expectiminimax, make_minimax
-from beamzero.players.external.engines import make_gtp, make_uci
-from beamzero.players.external.gnubg import make_gnubg
+from beamzero.players.built_in import AGENTS
 from beamzero.players.levels import find_level
-from beamzero.players.options import LIMIT_OPTIONS, take
+from beamzero.players.options import LIMIT_OPTIONS
 from beamzero.players.own_search import make_own_search
 from beamzero.players.player import Player, SearchPlayer, check_player
-from beamzero.players.solved import make_cfr
-from beamzero.players.trees import make_mcts
-from beamzero.search.evaluator import zero_evaluator
-from beamzero.search.lookahead import Lookahead
 from beamzero.search.protocol import Search
-from beamzero.search.simple import AnyMove
 
 __all__ = ["AGENTS", "Player", "SearchPlayer", "make_player", "starts_program"]
 
@@ -72,7 +64,9 @@ def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
         spec = Spec("lookahead", (*spec.arguments, _STEPS[head]), spec.options)
     make = _maker(spec.head, others)
     if game.hidden and _sees_everything(spec):
-        raise BadInput(f"{name} would see what {game.name} hides (these do not: {', '.join(_FAIR)}, one look at a net)")
+        raise BadInput(
+            f"{name} would see what {game.name} hides (these do not: {', '.join(_fair())}, one look at a net)"
+        )
     if game.num_chance and spec.head not in _with_dice():
         raise BadInput(f"{name} knows no dice, which {game.name} has (these do: {', '.join(_with_dice())})")
     if game.num_chance and "book" in spec.options:
@@ -91,7 +85,7 @@ def make_player(name: str, game: Game, others: Collection[str] = ()) -> Player:
 def _maker(head: str, others: Collection[str]) -> Callable[[str, Spec, Game], Player]:
     """Find the function that makes players of one kind; an error lists `others` too."""
     if head in AGENTS:
-        return AGENTS[head]
+        return AGENTS[head].make
     if head in SEARCHES:
         return make_own_search
     if head not in ALGORITHMS:
@@ -116,11 +110,7 @@ def check_search(kind: Any, name: str) -> None:
 def starts_program(name: str) -> bool:
     """Tell whether making the agent that `name` names runs another program or a user's Python file."""
     head = parse(name).head
-    return head in ("uci", "gtp", "gnubg") or head.endswith(".py")
-
-
-_FAIR = ("random", "cfr", "clairvoyance")
-"""Agents that see no more than the seat to move."""
+    return head.endswith(".py") or (head in AGENTS and AGENTS[head].starts_program)
 
 
 def _sees_everything(spec: Spec) -> bool:
@@ -129,44 +119,20 @@ def _sees_everything(spec: Spec) -> bool:
         return True
     if spec.head in ALGORITHMS:
         return "level" in spec.options or agent_kind(spec.head).peeks(spec.options)
-    return spec.head not in _FAIR
+    return spec.head not in AGENTS or AGENTS[spec.head].sees_everything
+
+
+def _fair() -> list[str]:
+    """List the agents that see no more than the seat to move."""
+    return [name for name, agent in AGENTS.items() if not agent.sees_everything]
 
 
 def _with_dice() -> list[str]:
     """List the agents that play where chance decides between the moves; a book does not."""
+    built_in = [name for name, agent in AGENTS.items() if agent.knows_chance]
+    programs = [name for name in built_in if AGENTS[name].starts_program]
     own = [name for name in SEARCHES if SEARCHES[name].knows_chance]
-    return ["random", "expectiminimax", "mcts", *sorted(ALGORITHMS), "gnubg", *own]
+    return [*(name for name in built_in if name not in programs), *sorted(ALGORITHMS), *programs, *own]
 
 
 _STEPS = {"one_step_lookahead": "1", "two_step_lookahead": "2", "three_step_lookahead": "3"}
-
-
-def _random(name: str, spec: Spec, game: Game) -> Player:
-    """Make the player ``random``."""
-    take(spec, name, "", {})
-    return SearchPlayer(name, game, AnyMove(), zero_evaluator(game), deterministic=False)
-
-
-def _lookahead(name: str, spec: Spec, game: Game) -> Player:
-    """Make a player such as ``lookahead:2``."""
-    argument, options = take(spec, name, "depth", {"depth": int})
-    depth = options.get("depth", argument)
-    if depth is None:
-        raise BadInput(f"{name} needs a depth, such as lookahead:2")
-    search = Lookahead(convert(depth, int, f"{name}: depth") if isinstance(depth, str) else depth)
-    return SearchPlayer(name, game, search, zero_evaluator(game), deterministic=False)
-
-
-AGENTS: Mapping[str, Callable[[str, Spec, Game], Player]] = {
-    "random": _random,
-    "lookahead": _lookahead,
-    "minimax": make_minimax,
-    "alphabeta": make_alphabeta,
-    "expectiminimax": make_expectiminimax,
-    "mcts": make_mcts,
-    "uci": make_uci,
-    "gtp": make_gtp,
-    "gnubg": make_gnubg,
-    "cfr": make_cfr,
-    "clairvoyance": make_clairvoyant,
-}

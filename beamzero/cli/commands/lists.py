@@ -17,6 +17,7 @@ from beamzero.core.spec import field_types
 from beamzero.games import GAMES
 from beamzero.games.pgx.games import PGX_GAMES
 from beamzero.players.agent_kind import agent_kind
+from beamzero.players.built_in import AGENTS
 from beamzero.players.trained import load_info, shipped_agents
 from beamzero.storage.run import list_runs
 from beamzero.training.algorithm import ALGORITHMS
@@ -58,18 +59,8 @@ def agents(json: AsJson = False) -> None:
     first, *more = ALGORITHMS
     others = " and ".join(more)
     kinds = {
-        "random": "any legal move",
-        "lookahead:D": "sees wins and losses within D plies, D from 1 to 4; also one_step_lookahead and so on",
-        "minimax:D": "every line of D plies, with the game's own evaluation; by=FEATURE, by=nothing",
-        "alphabeta:D": "the same moves sooner, with deepening, a table and quiescence; also seconds=S, nodes=N",
-        "mcts:sims=N": "Monte Carlo tree search by random games, N simulations a move, no net; also seconds=S, nodes=N",
+        **{f"{name}{agent.options}": agent.about for name, agent in AGENTS.items()},
         **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
-        "uci:PROGRAM,seconds=S": "a chess program such as stockfish, for chess and chess6x6; also depth=, nodes=, elo=",
-        "gtp:PROGRAM": "a program that speaks GTP, such as gtp-rhino for othello; in battles and ratings",
-        "clairvoyance:worlds=N": "a game of hidden cards such as bridge, dealt N times and solved with open cards",
-        "expectiminimax:D": "games with dice such as backgammon, D turns deep; also seconds=S, nodes=N, rolls=N",
-        "gnubg": "GNU Backgammon; plies=N",
-        "cfr:iterations=N": "a small game of hidden cards such as leduc_poker, solved by N iterations of CFR+",
         f"{first}:PATH,level=L": f"a trained agent at a level: beginner, easy, medium, hard or full; so {others}",
         f"{first}:RUN,checkpoint=C": f"another checkpoint of a run: best, last or an iteration's number; so {others}",
         "file.py:Class,PATH": "an agent that an algorithm in a file of yours has trained",
