@@ -26,17 +26,17 @@ class BuiltInAgent:
     """A kind of agent: how it is made, and what has to be known of it before one is made."""
 
     make: Callable[[str, Spec, Game], Player]
-    """Makes the player of a name, for a game, from the name's parts."""
+    """Function of a name, its parts and a game that makes the player."""
     options: str
-    """What may stand behind its name, such as ``:D``."""
+    """Text that may stand behind its name, such as ``:D``."""
     about: str
-    """What plays then, for people."""
+    """Description of the agent for people."""
     sees_everything: bool = True
-    """Whether it uses the whole state, so that it cannot play where something is hidden."""
+    """True if it uses the whole state, so that it cannot play where something is hidden."""
     knows_chance: bool = False
-    """Whether it plays where chance decides between the moves."""
+    """True if it plays where chance decides between the moves."""
     starts_program: bool = False
-    """Whether to make it starts another program."""
+    """True if making it starts another program."""
 
 
 def _random(name: str, spec: Spec, game: Game) -> Player:

@@ -26,10 +26,10 @@ LADDERS: dict[str, int] = {
 OPENINGS: dict[str, int] = {}
 
 BAD_OPENINGS = ("The same", "What", "Whether it")
-FAMILIES = {"Player", "Thinker"}  # abstract: to ask for one of these is fine, to ask for one of their kinds is not
-PLACES = ("nets", "players", "search", "solvers", "training", "algorithms")
+FAMILIES = {"Player"}  # abstract: to ask for one of these is fine, to ask for one of their kinds is not
+PLACES = ("games", "nets", "players", "search", "solvers", "training", "algorithms")
 TYPE_VARIABLES = {"TypeVar", "TypeVarTuple", "ParamSpec"}
-TELLTALE = {"kind", "name", "algorithm"}
+TELLTALE = {"kind", "name", "algorithm", "head"}
 
 
 def sources() -> Sources:
