@@ -279,17 +279,17 @@ class MonteCarlo:
         state: MonteCarloState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[MonteCarloState, dict[str, Any]]:
         settings = self.settings
         play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
         clock = Stopwatch()
-        report("self-play", 0, settings.games)
+        on_phase("self-play", 0, settings.games)
         rows, count = play(self.game, settings.games, self._turns, settings.explore, self._evaluator(state), play_key)
         clock.lap("self_play")
-        report("fitting", 0, 1)
+        on_phase("fitting", 0, 1)
         learner, loss = fit_pass(
             ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
             jnp.float32(0), jnp.float32(settings.learning_rate), fit_key,

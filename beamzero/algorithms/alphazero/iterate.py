@@ -137,7 +137,7 @@ class AlphaZero:
         state: AlphaZeroState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[AlphaZeroState, dict[str, Any]]:
@@ -149,10 +149,10 @@ class AlphaZero:
         clock = Stopwatch()
 
         agents = (*state.behind, state.best)
-        shards, evaluations = self._play(agents, iteration, key, report, executor)
+        shards, evaluations = self._play(agents, iteration, key, on_phase, executor)
         clock.lap("self_play")
 
-        report("fitting", 0, 1)
+        on_phase("fitting", 0, 1)
         window = state.window
         for games in shards:
             window = keep(self.game, self._credit, window, games)
@@ -164,7 +164,7 @@ class AlphaZero:
             raise RunStopped(f"the loss is {float(loss)}: try a smaller learning rate (it was {rate:g})")
         clock.lap("fit")
 
-        best, gate = self._gate(state.best, net.weights, iteration, report)
+        best, gate = self._gate(state.best, net.weights, iteration, on_phase)
         clock.lap("gate")
         turns = sum(int(jnp.sum(games.played)) for games in shards)
         played = sum(int(jnp.sum(games.ended)) for games in shards)
@@ -183,7 +183,7 @@ class AlphaZero:
         return play_shards(self.game, self._teacher, self._shard, evaluator, shards, on_progress)
 
     def _play(
-        self, agents: Sequence[Weights], iteration: int, key: Array, report: OnPhase, executor: Executor
+        self, agents: Sequence[Weights], iteration: int, key: Array, on_phase: OnPhase, executor: Executor
     ) -> tuple[list[SearchedGames], int]:
         """Play the games of an iteration. Returns those of each shard, and how many evaluations they took.
 
@@ -191,7 +191,7 @@ class AlphaZero:
         """
         settings = self.settings
 
-        progress = functools.partial(report, "self-play")
+        progress = functools.partial(on_phase, "self-play")
 
         def batch(ahead: int) -> Batch:
             play_key = jax.random.split(jax.random.fold_in(key, iteration + ahead))[0]
@@ -249,7 +249,7 @@ class AlphaZero:
     def _gate_search(self) -> MCTS:
         return self._puct(self.settings.gate_sims or self.settings.sims)
 
-    def _gate(self, best: Weights, new: Weights, iteration: int, report: OnPhase) -> tuple[Weights, dict[str, Any]]:
+    def _gate(self, best: Weights, new: Weights, iteration: int, on_phase: OnPhase) -> tuple[Weights, dict[str, Any]]:
         """The weights that are the agent from now on, and the new net's score against the best one before."""
         settings = self.settings
         if not settings.gate_games:
@@ -260,7 +260,7 @@ class AlphaZero:
         ]
         result = battle(
             self.game, rivals[0], rivals[1], settings.gate_games, seed=iteration,
-            progress=functools.partial(report, "gate"),
+            progress=functools.partial(on_phase, "gate"),
         )  # fmt: skip
         passed = result.score >= settings.gate_score
         return new if passed else best, {

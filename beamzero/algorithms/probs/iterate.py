@@ -136,7 +136,7 @@ class Probs:
         state: ProbsState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[ProbsState, dict[str, Any]]:
@@ -152,16 +152,16 @@ class Probs:
         clock = Stopwatch()
 
         shards = cut_shards(iteration, settings.games, settings.lanes, play_key)
-        report("self-play", 0, settings.games)
+        on_phase("self-play", 0, settings.games)
         parts = []
         for part in executor.map(self.play, Batch(state.weights, shards)):
             parts.append(part)
-            report("self-play", len(parts) * self._self_play.games, settings.games)
+            on_phase("self-play", len(parts) * self._self_play.games, settings.games)
         games = all_games(parts)
         mean_turns = float(jnp.mean(games.length.astype(jnp.float32)))
         clock.lap("self_play")
 
-        report("fitting V", 0, 1)
+        on_phase("fitting V", 0, 1)
         memory = remember_with_rolls(self._capacity(settings.games, rolls=True), games)
         states = int(memory.size)
         if settings.q_value:
@@ -187,10 +187,10 @@ class Probs:
             some = cut_searches(part, self._search_batch, expand)
             found = executor.map(self.search, Batch(state.weights, some))
             rows, asked = gather(
-                self.game, part, self._search_batch, found, functools.partial(self._searching, report, size)
+                self.game, part, self._search_batch, found, functools.partial(self._searching, on_phase, size)
             )
             clock.lap("search")
-            report("fitting Q", 0, 1)
+            on_phase("fitting Q", 0, 1)
             q, q_loss = self._fit(
                 QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
                 state.q, rows, part.size, drop, slow_down * settings.q_learning_rate, step_key,
@@ -216,8 +216,8 @@ class Probs:
         return search_some(self.game, self._search, self._evaluator(weights), some)
 
     @staticmethod
-    def _searching(report: OnPhase, total: int, done: int) -> None:
-        report("searching", done, total)
+    def _searching(on_phase: OnPhase, total: int, done: int) -> None:
+        on_phase("searching", done, total)
 
     def _fit(
         self,

@@ -119,7 +119,7 @@ class TD:
         state: TdState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[TdState, dict[str, Any]]:
@@ -130,7 +130,7 @@ class TD:
         rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
         clock = Stopwatch()
 
-        report("self-play", 0, settings.games)
+        on_phase("self-play", 0, settings.games)
         games, evaluations = play(
             self.game, settings.games, self._turns, settings.explore, self.evaluator(state), play_key
         )
@@ -138,7 +138,7 @@ class TD:
         states = int(count)
         clock.lap("self_play")
 
-        report("fitting", 0, 1)
+        on_phase("fitting", 0, 1)
         learner, loss = fit_pass(
             ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
             jnp.float32(0), jnp.float32(rate), fit_key,
