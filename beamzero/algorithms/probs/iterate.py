@@ -185,9 +185,9 @@ class Probs:
                 part, drop = thin_out(part, jnp.float32(drop), jax.random.fold_in(step_key, 1)), 0.0
             size = int(part.size)
             some = cut_searches(part, self._search_batch, expand)
-            found = executor.map(self.search, Batch(state.weights, some))
+            results = executor.map(self.search, Batch(state.weights, some))  # searched as `gather` asks for them
             rows, asked = gather(
-                self.game, part, self._search_batch, found, functools.partial(self._searching, on_phase, size)
+                self.game, part, self._search_batch, results, functools.partial(self._searching, on_phase, size)
             )
             clock.lap("search")
             on_phase("fitting Q", 0, 1)
