@@ -167,8 +167,8 @@ class Probs:
         if settings.q_value:
             outcome = mix_in_q(self.game, self.evaluator(state), memory, jnp.float32(settings.q_value))
             memory = memory._replace(outcome=outcome)
-        value, value_loss = self._fit(
-            ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
+        value, value_loss = self._fit_passes(
+            "V", ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
             state.value, ValueRows(memory.states, memory.outcome), memory.size, settings.drop_ratio,
             slow_down * settings.value_learning_rate, value_key,
         )  # fmt: skip
@@ -191,8 +191,8 @@ class Probs:
             )
             clock.lap("search")
             on_phase("fitting Q", 0, 1)
-            q, q_loss = self._fit(
-                QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
+            q, q_loss = self._fit_passes(
+                "Q", QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
                 state.q, rows, part.size, drop, slow_down * settings.q_learning_rate, step_key,
             )  # fmt: skip
             state = state._replace(q=q)
@@ -219,8 +219,9 @@ class Probs:
     def _searching(on_phase: OnPhase, total: int, done: int) -> None:
         on_phase("searching", done, total)
 
-    def _fit(
+    def _fit_passes(
         self,
+        net: str,
         loss: Loss,
         batch_size: int,
         passes: int,
@@ -231,7 +232,10 @@ class Probs:
         rate: float,
         key: Array,
     ) -> tuple[Learner, float]:
-        """`passes` passes over rows, each less a share `drop`; and the last one's mean loss, which must be a number."""
+        """Fit `passes` passes over rows, each less a share `drop`. Returns also the mean loss of the last one.
+
+        RunStopped where that is no number; `net` is what the message calls the net.
+        """
         error = jnp.float32(0)
         for number in range(passes):
             learner, error = fit_pass(
@@ -239,8 +243,7 @@ class Probs:
                 jnp.float32(drop), jnp.float32(rate), jax.random.fold_in(key, number),
             )  # fmt: skip
         if not bool(jnp.isfinite(error)):
-            name = "V" if isinstance(loss, ValueLoss) else "Q"
-            raise RunStopped(f"the loss of {name} is {float(error)}: try a smaller learning rate (it was {rate:g})")
+            raise RunStopped(f"the loss of {net} is {float(error)}: try a smaller learning rate (it was {rate:g})")
         return learner, float(error)
 
     @functools.cached_property
