@@ -107,7 +107,7 @@ class AlphaZero:
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, game, shard = self.settings, self.game, self._shard
         row = state_bytes(game) + 2 * game.max_moves
-        a_place = shard.turns * (row + 10) + shard.openings * state_bytes(game)
+        a_place = shard.plies * (row + 10) + shard.openings * state_bytes(game)
         at_once = 0 if elsewhere else min(settings.lanes, searches_at_once())
         # All shards, those that are played at the moment once more, and one as it comes into the window.
         games = (settings.games + max(1, at_once) * shard.games) * a_place
@@ -166,11 +166,11 @@ class AlphaZero:
 
         best, gate = self._gate(state.best, net.weights, iteration, on_phase)
         clock.lap("gate")
-        turns = sum(int(jnp.sum(games.played)) for games in shards)
+        plies = sum(int(jnp.sum(games.played)) for games in shards)
         played = sum(int(jnp.sum(games.ended)) for games in shards)
         return AlphaZeroState(net, best, window, agents[1:]), {
             **{name: float(part) for name, part in parts.items()}, "loss": float(loss), **gate,
-            "mean_turns": turns / played, "games": played, "states": turns,
+            "mean_turns": plies / played, "games": played, "states": plies,
             "remembered": int(window.size), "evaluations": evaluations, "learning_rate": rate,
             "seconds": clock.seconds,
         }  # fmt: skip
@@ -178,7 +178,7 @@ class AlphaZero:
     # --- playing ---------------------------------------------------------------------------------------------------
 
     def play(self, best: Weights, shards: Sequence[Shard], on_progress: OnProgress) -> list[tuple[SearchedGames, int]]:
-        """Play the games of shards, turn by turn. Returns for each its games, and how many evaluations they took."""
+        """Play the games of shards, ply by ply. Returns for each its games, and how many evaluations they took."""
         evaluator = make_joint_evaluator(self.net, best)
         return play_shards(self.game, self._teacher, self._shard, evaluator, shards, on_progress)
 

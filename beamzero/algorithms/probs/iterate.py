@@ -109,7 +109,7 @@ class Probs:
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, game = self.settings, self.game
         row, slots = state_bytes(game) + 5, game.max_moves
-        turns = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
+        plies = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
         taught, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
         trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * searches_at_once())
         v_rows = settings.value_batch_size * self.value_net.bytes_per_row()
@@ -118,7 +118,7 @@ class Probs:
             smaller(value_net=settings.value_net): learner_bytes(self.value_net),
             smaller(q_net=settings.q_net): learner_bytes(self.q_net),
             # As they were played, once more in one piece, and the places of their states.
-            fewer(games=settings.games): turns * (2 * row + 12),
+            fewer(games=settings.games): plies * (2 * row + 12),
             # What V learns from; what Q does, cut into searches too; what these find, here and on the host.
             smaller(replay_capacity=settings.replay_capacity): (taught + 2 * searched) * row + searched * slots * 26,
         }
@@ -263,8 +263,8 @@ class Probs:
 
     def _capacity(self, games: int, rolls: bool = False) -> int:
         """Room for all states of so many games, if that is allowed; with `rolls`, for those before a roll too."""
-        turns = self._self_play.max_turns * (2 if rolls and self.game.num_chance else 1)
-        return min(self.settings.replay_capacity, games * turns)
+        plies = self._self_play.max_turns * (2 if rolls and self.game.num_chance else 1)
+        return min(self.settings.replay_capacity, games * plies)
 
     @property
     def _search_batch(self) -> int:

@@ -110,7 +110,7 @@ class TD:
         return {
             smaller(value_net=settings.value_net): learner_bytes(self.net),
             # The states as they were played, and packed, with what is known of them and their places.
-            fewer(games=settings.games): settings.games * (self._turns * (2 * size + 34) + children),
+            fewer(games=settings.games): settings.games * (self._plies * (2 * size + 34) + children),
             smaller(batch_size=settings.batch_size): settings.batch_size * self.net.bytes_per_row(),
         }
 
@@ -132,7 +132,7 @@ class TD:
 
         on_phase("self-play", 0, settings.games)
         games, evaluations = play(
-            self.game, settings.games, self._turns, settings.explore, self.evaluator(state), play_key
+            self.game, settings.games, self._plies, settings.explore, self.evaluator(state), play_key
         )
         rows, count = learned_from(self.game, games, jnp.float32(settings.trace))
         states = int(count)
@@ -146,35 +146,35 @@ class TD:
         if not bool(jnp.isfinite(loss)):
             raise RunStopped(f"the loss is {float(loss)}: try a smaller learning rate (it was {rate:g})")
         clock.lap("fit")
-        turns = int(jnp.sum(games.played))
+        plies = int(jnp.sum(games.played))
         return TdState(learner), {
-            "value_loss": float(loss), "mean_turns": turns / settings.games, "games": settings.games,
+            "value_loss": float(loss), "mean_turns": plies / settings.games, "games": settings.games,
             "states": states, "evaluations": int(evaluations), "learning_rate": rate, "seconds": clock.seconds,
         }  # fmt: skip
 
     @property
-    def _turns(self) -> int:
+    def _plies(self) -> int:
         return min(self.settings.max_turns, self.game.max_plies)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
+def play(game: Game, games: int, plies: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
     """Play the games in lockstep, each side the move that it likes best, or any with the probability `explore`.
 
     Also how many positions the net was asked about, int32 [].
     """
     start_key, play_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, games))
-    numbers, marks = jnp.zeros((turns, games), jnp.float32), jnp.zeros((turns, games), jnp.bool_)
-    history = jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states)
+    numbers, marks = jnp.zeros((plies, games), jnp.float32), jnp.zeros((plies, games), jnp.bool_)
+    history = jax.tree.map(lambda x: jnp.zeros((plies, *x.shape), x.dtype), states)
 
     def go_on(carry: tuple[Array, State, Played, Array]) -> Array:
-        turn, states, *_ = carry
-        return (turn < turns) & ~jnp.all(jax.vmap(game.over)(states))
+        ply, states, *_ = carry
+        return (ply < plies) & ~jnp.all(jax.vmap(game.over)(states))
 
     def move(carry: tuple[Array, State, Played, Array]) -> tuple[Array, State, Played, Array]:
-        turn, states, seen, ran = carry
-        random_key, slot_key, dice_key = jax.random.split(jax.random.fold_in(play_key, turn), 3)
+        ply, states, seen, ran = carry
+        random_key, slot_key, dice_key = jax.random.split(jax.random.fold_in(play_key, ply), 3)
         running = ~jax.vmap(game.over)(states)
         moves, count, listed = listed_moves(game, states, running)
         children = value_children(game, evaluator, states, moves, listed)
@@ -190,8 +190,8 @@ def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluato
 
         after = jax.vmap(game.step)(states, at(moves, slot))
         now = Played(after, at(value, best), at(value, slot), tried, running)
-        seen = jax.tree.map(lambda all_of_it, one: all_of_it.at[turn].set(one), seen, now)
-        return turn + 1, draw_chance(game, after, dice_key), seen, ran + children.ran
+        seen = jax.tree.map(lambda all_of_it, one: all_of_it.at[ply].set(one), seen, now)
+        return ply + 1, draw_chance(game, after, dice_key), seen, ran + children.ran
 
     nothing = Played(history, numbers, numbers, marks, marks)
     return lax.while_loop(go_on, move, (jnp.int32(0), states, nothing, jnp.int32(0)))[2:]
