@@ -12,11 +12,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.algorithms.probs.agent import ProbsAgent
-from beamzero.algorithms.probs.loss import QLoss
 from beamzero.algorithms.probs.replay import all_games, remember, remember_with_rolls, some_games, thin_out
 from beamzero.algorithms.probs.self_play import Games, SelfPlay, self_play
 from beamzero.algorithms.probs.settings import ProbsSettings
-from beamzero.algorithms.probs.targets import Searches, cut_searches, gather, mix_in_q, search_some
+from beamzero.algorithms.probs.targets import QLoss, Searches, cut_searches, gather, mix_in_q, search_some
 from beamzero.core.cores import searches_at_once
 from beamzero.core.errors import RunStopped
 from beamzero.core.progress import OnPhase
