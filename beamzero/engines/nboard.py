@@ -7,10 +7,10 @@ is answered by a status, and the last legal position stays.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 from beamzero.core.errors import BadInput
-from beamzero.engines import ggf
 from beamzero.engines.record import Record
 from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.games import State
@@ -22,6 +22,8 @@ from beamzero.search.limit import MAX_DEPTH, Limit
 
 _WAITING = "waiting"
 _SQUARES = 64
+_PASS = "PA"
+_TAG = re.compile(r"([A-Z]+)\[([^\]]*)\]")
 
 
 class NBoardEngine(ProtocolEngine):
@@ -62,7 +64,7 @@ class NBoardEngine(ProtocolEngine):
     def _set(self, rest: str) -> None:
         what, _, value = rest.partition(" ")
         if what == "game":
-            record = ggf.read_game(self.game, value)
+            record = read_ggf(self.game, value)
             self.stop()
             self.record = record
         elif what == "depth":
@@ -70,7 +72,7 @@ class NBoardEngine(ProtocolEngine):
 
     def _move(self, rest: str) -> None:
         self.stop()
-        ggf.play_move(self.record, rest)
+        play_ggf_move(self.record, rest)
 
     def _ping(self, rest: str) -> None:
         """Answer pong when the search that runs has ended, since no result of it may come after the pong."""
@@ -119,7 +121,7 @@ class NBoardEngine(ProtocolEngine):
 
     def _choose(self, state: State, timer: Timer) -> None:
         found = self._consider(state, timer, self.depth, self._tell_nodes)
-        move = ggf.write_move(self.game.action_name(state, found.action))
+        move = write_ggf_move(self.game.action_name(state, found.action))
         self.send(f"=== {move}/{self._discs(found.value):.2f}/{timer.elapsed:.2f}")
 
     def _tell_nodes(self, found: Snapshot) -> None:
@@ -141,7 +143,7 @@ class NBoardEngine(ProtocolEngine):
             self._tell_line(state, [move.action], move.value, _depth(best))
 
     def _tell_line(self, state: State, line: Sequence[int], value: float, depth: int) -> None:
-        moves = "".join(ggf.write_move(name) for name in move_names(self.game, state, list(line)))
+        moves = "".join(write_ggf_move(name) for name in move_names(self.game, state, list(line)))
         self.send(f"search {moves} {self._discs(value):.2f} 0 {depth}")
 
     def _look_back(self, states: Sequence[State], timer: Timer) -> None:
@@ -178,3 +180,41 @@ _COMMANDS: dict[str, Callable[[NBoardEngine, str], None]] = {
     "analyze": NBoardEngine._analyze,
     "learn": NBoardEngine._learn,
 }
+
+
+# --- games in GGF, as NBoard sends them: (;GM[Othello]BO[8 ---...--- *]B[F5//1.2]W[F6];) ------------------------------
+
+
+def read_ggf(game: Othello, text: str) -> Record:
+    """Read a game in GGF; BadInput where it has no board or a move is illegal."""
+    tags = _TAG.findall(text)
+    boards = [value for tag, value in tags if tag == "BO"]
+    if len(boards) != 1:
+        raise BadInput(f"{text[:80]!r} is no game of Othello: it needs one board, BO[8 ...]")
+    record = Record(game, game.read_position(_position(game, boards[0])))
+    for tag, value in tags:
+        if tag in ("B", "W"):
+            if record.side != "BW".index(tag):
+                raise BadInput(f"{tag}[{value}] is out of turn")
+            play_ggf_move(record, value)
+    return record
+
+
+def _position(game: Othello, board: str) -> str:
+    """Translate a board such as ``8 --*O...  *`` into the game's own notation."""
+    size, *rest = board.split() or [""]
+    squares = "".join(rest).replace("*", "X")
+    if size != str(game.size) or len(squares) != game.size**2 + 1:
+        raise BadInput(f"{board[:80]!r} is no board of {game.size} x {game.size} squares and a side to move")
+    return f"{squares[:-1]} {squares[-1]}"
+
+
+def play_ggf_move(record: Record, text: str) -> None:
+    """Play a move such as ``F5/0.5/1.2``; its evaluation and time are ignored."""
+    name = text.split("/")[0].strip()
+    record.play("pass" if name.upper() in (_PASS, "PASS", "--") else name)
+
+
+def write_ggf_move(name: str) -> str:
+    """Return the name in GGF of the move that the game calls `name`."""
+    return _PASS if name == "pass" else name.upper()

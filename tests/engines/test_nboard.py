@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamzero.core.errors import BadInput
-from beamzero.engines import ggf
-from beamzero.engines.nboard import NBoardEngine
+from beamzero.engines.nboard import NBoardEngine, play_ggf_move, read_ggf, write_ggf_move
 from beamzero.games import make_game
 from tests.engines.stub import Broken, Patient, Talk
 
@@ -64,11 +63,11 @@ def test_a_ping_ends_what_is_being_thought(talk):
 
 
 def test_a_pass_is_played_and_written():
-    record = ggf.read_game(OTHELLO, f"(;GM[Othello]BO[8 {'-' * 24}---O*---{'---**---'}{'-' * 24} O]W[F4];)")
+    record = read_ggf(OTHELLO, f"(;GM[Othello]BO[8 {'-' * 24}---O*---{'---**---'}{'-' * 24} O]W[F4];)")
     assert record.side == 0
-    assert (ggf.write_move("pass"), ggf.write_move("d3")) == ("PA", "D3")
+    assert (write_ggf_move("pass"), write_ggf_move("d3")) == ("PA", "D3")
     with pytest.raises(BadInput, match="'pass' is not a legal move here"):
-        ggf.play_move(record, "PA/0.0/1")
+        play_ggf_move(record, "PA/0.0/1")
 
 
 @pytest.mark.parametrize(
