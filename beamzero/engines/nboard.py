@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from beamzero.core.errors import BadInput
-from beamzero.engines.record import Record
+from beamzero.engines.game import ProtocolGame
 from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.games import State
 from beamzero.games.othello.game import Othello
@@ -33,11 +33,11 @@ class NBoardEngine(ProtocolEngine):
         super().__init__(player, send, seed)
         assert isinstance(player.game, Othello)
         self.game, self.name = player.game, name
-        self.record = Record(self.game)
+        self.played = ProtocolGame(self.game)
         self.depth: int | None = None
 
     def warm_up(self) -> None:
-        for state in Record(self.game).warm_up():
+        for state in ProtocolGame(self.game).warm_up():
             self.player.warm_up(state, self.warm_up_key)
 
     def handle(self, line: str) -> bool:
@@ -64,15 +64,15 @@ class NBoardEngine(ProtocolEngine):
     def _set(self, rest: str) -> None:
         what, _, value = rest.partition(" ")
         if what == "game":
-            record = read_ggf(self.game, value)
+            played = read_ggf(self.game, value)
             self.stop()
-            self.record = record
+            self.played = played
         elif what == "depth":
             self.depth = _whole(value, 1, MAX_DEPTH)
 
     def _move(self, rest: str) -> None:
         self.stop()
-        play_ggf_move(self.record, rest)
+        play_ggf_move(self.played, rest)
 
     def _ping(self, rest: str) -> None:
         """Answer pong when the search that runs has ended, since no result of it may come after the pong."""
@@ -87,7 +87,7 @@ class NBoardEngine(ProtocolEngine):
         self._think(lambda state, timer: self._evaluate(state, timer, number))
 
     def _analyze(self, rest: str) -> None:
-        states = [state for state in self.record.states if not bool(self.game.over(state))]
+        states = [state for state in self.played.states if not bool(self.game.over(state))]
         self._think(lambda state, timer: self._look_back(states, timer))
 
     def _learn(self, rest: str) -> None:
@@ -97,9 +97,9 @@ class NBoardEngine(ProtocolEngine):
 
     def _think(self, job: Callable[[State, Timer], None]) -> None:
         """Run `job` on the position on the board, with a status before and after it."""
-        if self.record.over:
-            raise BadInput(f"the game is over: {self.game.outcome_reason(self.record.state)}")
-        state, timer = self.record.state, Timer()
+        if self.played.over:
+            raise BadInput(f"the game is over: {self.game.outcome_reason(self.played.state)}")
+        state, timer = self.played.state, Timer()
 
         def run() -> None:
             self._status("thinking")
@@ -185,19 +185,19 @@ _COMMANDS: dict[str, Callable[[NBoardEngine, str], None]] = {
 # --- games in GGF, as NBoard sends them: (;GM[Othello]BO[8 ---...--- *]B[F5//1.2]W[F6];) ------------------------------
 
 
-def read_ggf(game: Othello, text: str) -> Record:
+def read_ggf(game: Othello, text: str) -> ProtocolGame:
     """Read a game in GGF; BadInput where it has no board or a move is illegal."""
     tags = _TAG.findall(text)
     boards = [value for tag, value in tags if tag == "BO"]
     if len(boards) != 1:
         raise BadInput(f"{text[:80]!r} is no game of Othello: it needs one board, BO[8 ...]")
-    record = Record(game, game.read_position(_position(game, boards[0])))
+    played = ProtocolGame(game, game.read_position(_position(game, boards[0])))
     for tag, value in tags:
         if tag in ("B", "W"):
-            if record.side != "BW".index(tag):
+            if played.side != "BW".index(tag):
                 raise BadInput(f"{tag}[{value}] is out of turn")
-            play_ggf_move(record, value)
-    return record
+            play_ggf_move(played, value)
+    return played
 
 
 def _position(game: Othello, board: str) -> str:
@@ -209,10 +209,10 @@ def _position(game: Othello, board: str) -> str:
     return f"{squares[:-1]} {squares[-1]}"
 
 
-def play_ggf_move(record: Record, text: str) -> None:
+def play_ggf_move(played: ProtocolGame, text: str) -> None:
     """Play a move such as ``F5/0.5/1.2``; its evaluation and time are ignored."""
     name = text.split("/")[0].strip()
-    record.play("pass" if name.upper() in (_PASS, "PASS", "--") else name)
+    played.play("pass" if name.upper() in (_PASS, "PASS", "--") else name)
 
 
 def write_ggf_move(name: str) -> str:
