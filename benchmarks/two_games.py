@@ -31,7 +31,7 @@ from beamzero.games import Game, State, make_game
 from beamzero.nets import count_parameters
 from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.simple import random_moves
-from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.recipes import find_recipe, make_settings
 
 RECIPES = ("connect_four_alphazero_mlp", "chess_alphazero")
 ROOTS = {"cpu": {"connect_four": 512, "chess": 4}, "gpu": {"connect_four": 2**15, "chess": 2**11}}

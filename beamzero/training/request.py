@@ -19,8 +19,8 @@ from beamzero.players.trained import load_trained, open_trained_run, restore_age
 from beamzero.search.memory import bytes_of, check_memory, together
 from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
-from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings
 from beamzero.training.measure import make_ladder_opponents, make_opponents
+from beamzero.training.recipes import Recipe, check_game, choose_algorithm, make_settings
 from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.settings import RunSettings, changeable_settings
 

@@ -19,7 +19,7 @@ from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from beamzero.search.simple import mean_moves
 from beamzero.storage.folders import prepare_folder
-from beamzero.training.config import Recipe
+from beamzero.training.recipes import Recipe
 from tests.training.toy import GAME, TOYS
 
 RECIPES = tuple(
