@@ -1,4 +1,4 @@
-"""Workload, for the log: the work of each worker and machine since the last line. On disk, items are `pieces`."""
+"""Workload of each worker and machine of a cluster since the last line of the log. On disk, items are `pieces`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.algorithms.alphazero.window import Window, empty_window, keep
 from beamzero.arena.battle import battle
 from beamzero.arena.battle_size import battle_needs
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.core.errors import RunStopped
 from beamzero.core.progress import OnPhase, OnProgress
 from beamzero.games import Game
@@ -108,7 +108,7 @@ class AlphaZero:
         settings, game, shard = self.settings, self.game, self._shard
         row = state_bytes(game) + 2 * game.max_moves
         a_place = shard.plies * (row + 10) + shard.openings * state_bytes(game)
-        at_once = 0 if elsewhere else min(settings.lanes, searches_at_once())
+        at_once = 0 if elsewhere else min(settings.lanes, programs_at_once())
         # All shards, those that are played at the moment once more, and one as it comes into the window.
         games = (settings.games + max(1, at_once) * shard.games) * a_place
         window = settings.window * (row + 4)

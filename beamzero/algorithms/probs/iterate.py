@@ -16,7 +16,7 @@ from beamzero.algorithms.probs.replay import all_games, remember, remember_with_
 from beamzero.algorithms.probs.self_play import Games, SelfPlay, self_play
 from beamzero.algorithms.probs.settings import ProbsSettings
 from beamzero.algorithms.probs.targets import QLoss, Searches, cut_searches, gather, mix_in_q, search_some
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.core.errors import RunStopped
 from beamzero.core.progress import OnPhase
 from beamzero.games import Game
@@ -110,7 +110,7 @@ class Probs:
         row, slots = state_bytes(game) + 5, game.max_moves
         plies = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
         taught, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
-        trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * searches_at_once())
+        trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * programs_at_once())
         v_rows = settings.value_batch_size * self.value_net.bytes_per_row()
         q_rows = settings.q_batch_size * self.q_net.bytes_per_row()
         held = {
