@@ -79,7 +79,7 @@ class RandomRules(NamedTuple):
 
     init: Callable[[Array], State]
     move: Callable[[State, Array], tuple[State, Array]]
-    """Of a state and a draw from [0, 1): the state after a random move, and whether the game is over there."""
+    """Makes the random move that a draw from [0, 1) picks. Returns the state after it, and whether the game is over."""
 
 
 def our_rules(game: Game) -> RandomRules:

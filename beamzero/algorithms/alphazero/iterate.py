@@ -75,7 +75,7 @@ class AlphaZero:
         return Net(self.game, make_net(self.settings.net), "joint", compute_dtype(self.settings.precision))
 
     def init(self, key: Array) -> AlphaZeroState:
-        """A net with random weights and no experience."""
+        """Make a net with random weights and an empty window."""
         weights = self.net.init(key)
         window = empty_window(self.game, self.settings.window)
         return AlphaZeroState(new_learner(weights), weights, window, (weights,) * self.settings.lag)
@@ -87,7 +87,7 @@ class AlphaZero:
         return AlphaZeroState(Learner(**tree["net"]), tree["best"], window, behind)
 
     def from_agent(self, fresh: AlphaZeroState, weights: Mapping[str, Weights]) -> AlphaZeroState:
-        """The net of an agent, which also plays the games of the first iterations; no experience."""
+        """Take the net of an agent, which also plays the games of the first iterations; the window is empty."""
         net = weights["net"]
         return AlphaZeroState(new_learner(net), net, fresh.window, (net,) * self.settings.lag)
 
@@ -95,7 +95,7 @@ class AlphaZero:
         return make_joint_evaluator(self.net, state.best)
 
     def player(self, state: AlphaZeroState) -> Player:
-        """The agent, as it is rated."""
+        """Make the agent, as it is rated."""
         search = self._puct(self.settings.rate_sims) if self.settings.rate_sims else Likeliest()
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
 
@@ -112,7 +112,7 @@ class AlphaZero:
         # All shards, those that are played at the moment once more, and one as it comes into the window.
         games = (settings.games + max(1, at_once) * shard.games) * a_place
         window = settings.window * (row + 4)
-        trees = self._teacher.bytes_needed(game, at_once * shard.games)
+        trees = self._target_search.bytes_needed(game, at_once * shard.games)
         batch = settings.batch_size * self.net.bytes_per_row()
         held = {
             smaller(net=settings.net): learner_bytes(self.net) + settings.lag * bytes_of(self.net.shapes()),
@@ -141,7 +141,7 @@ class AlphaZero:
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[AlphaZeroState, dict[str, Any]]:
-        """One iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
+        """Do one iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         fit_key = jax.random.split(jax.random.fold_in(key, iteration))[1]
@@ -180,7 +180,7 @@ class AlphaZero:
     def play(self, best: Weights, shards: Sequence[Shard], on_progress: OnProgress) -> list[tuple[SearchedGames, int]]:
         """Play the games of shards, ply by ply. Returns for each its games, and how many evaluations they took."""
         evaluator = make_joint_evaluator(self.net, best)
-        return play_shards(self.game, self._teacher, self._shard, evaluator, shards, on_progress)
+        return play_shards(self.game, self._target_search, self._shard, evaluator, shards, on_progress)
 
     def _play(
         self, agents: Sequence[Weights], iteration: int, key: Array, on_phase: OnPhase, executor: Executor
@@ -233,7 +233,7 @@ class AlphaZero:
         )
 
     @functools.cached_property
-    def _teacher(self) -> Teacher:
+    def _target_search(self) -> Teacher:
         settings = self.settings
         if settings.search == "gumbel":
             return Gumbel(settings.sims)
@@ -250,7 +250,7 @@ class AlphaZero:
         return self._puct(self.settings.gate_sims or self.settings.sims)
 
     def _gate(self, best: Weights, new: Weights, iteration: int, on_phase: OnPhase) -> tuple[Weights, dict[str, Any]]:
-        """The weights that are the agent from now on, and the new net's score against the best one before."""
+        """Choose the weights of the agent from now on. Returns also the new net's score against the best one before."""
         settings = self.settings
         if not settings.gate_games:
             return new, {}

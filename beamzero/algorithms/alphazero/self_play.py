@@ -34,7 +34,7 @@ from beamzero.training.executor import Shard
 
 @dataclasses.dataclass(frozen=True)
 class SearchPlay:
-    """How the games of one shard are played."""
+    """Says how the games of one shard are played."""
 
     games: int
     max_turns: int
@@ -53,17 +53,17 @@ class SearchPlay:
 
     @property
     def plies(self) -> int:
-        """T: the most plies of a place, over all of its games."""
+        """Count the plies that a place has at most, over all of its games: T."""
         return self.play_on + self.max_turns
 
     @property
     def handicapped(self) -> int:
-        """H: the places, the first of a shard, whose games begin with one side at a disadvantage."""
+        """Count the places, the first of a shard, whose games begin with one side at a disadvantage: H."""
         return math.ceil(self.handicap * self.games - 1e-9)
 
     @property
     def openings(self) -> int:
-        """R: beginnings of games that are made for each place; with more games than that, it begins some anew."""
+        """Count the openings that are made for each place: R. A place with more games than that begins some anew."""
         return 1 + -(-self.play_on // _PLIES_OF_A_SHORT_GAME)
 
 
@@ -73,7 +73,7 @@ _PLIES_OF_A_SHORT_GAME = 4
 
 @dataclasses.dataclass(frozen=True)
 class Credit:
-    """How what came of a game is credited to the states on the way; as it stands, the result of the game to all."""
+    """Says how the result of a game is credited to the states on the way; by default, all of it to each."""
 
     search_value: float = 0.0
     """The share of what the search said, the rest being the game's result."""
@@ -98,12 +98,12 @@ class SearchedGames(NamedTuple):
     value: Array  # float32 [T, G] what it says the state is worth to the side to move
     played: Array  # bool [T, G] whether a game was played there then
     ended: Array  # bool [T, G] whether that ply was the last of its game
-    result: Array  # float32 [T, G] where it was: what came of the game, for side 0
+    result: Array  # float32 [T, G] where it was: the result of the game for side 0
     ply: Array  # int32 [] plies played
     evaluations: Array  # int32 [] of the last ply, or before the first one of the openings
 
     def targets(self, game: Game, credit: Credit) -> Array:
-        """float32 [T, G]: what the value is to learn of each state that was played, for the side to move there."""
+        """Compute the value's target in each state that was played, for the side to move: float32 [T, G]."""
 
         def earlier(later: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[tuple[Array, Array], Any]:
             ended, result = row
@@ -199,7 +199,7 @@ class _Begin:
         return open_at_random(self.game, self.settings.random_plies, states, opening_key)
 
     def _handicap(self, openings: State, evaluator: Evaluator, key: Array) -> tuple[State, Array]:
-        """The openings [R, G], in which now the net has moved for one side at the first H places; and its evaluations.
+        """Let the net move for one side of the `openings` [R, G] at the first H places. Returns also its evaluations.
 
         One round after another, since a net that is asked about all at once may need more memory than the games.
         """
@@ -252,7 +252,7 @@ def open_with_handicap(game: Game, most: int, states: State, evaluator: Evaluato
 
 
 def _draw_lengths(most: int, states: State, key: Array) -> tuple[Array, Array]:
-    """int32 [B]: how many moves each opening has, 0 to `most`; and a key for the moves."""
+    """Draw how many moves each opening has, 0 to `most`: int32 [B]. Returns also a key for the moves."""
     count_key, move_key = jax.random.split(key)
     return jax.random.randint(count_key, jax.tree.leaves(states)[0].shape[:1], 0, most + 1, jnp.int32), move_key
 
@@ -274,7 +274,7 @@ class _Ply:
     def __call__(
         self, evaluator: Evaluator, at: tuple[SearchedGames, Array]
     ) -> tuple[tuple[SearchedGames, Array], Array]:
-        """`at` are the games and the data of their shard's key, which come back with them."""
+        """Make the moves. `at` has the games and the data of their shard's key, which come back with them."""
         game, settings, (games, data) = self.game, self.settings, at
         ply, now = games.ply, games.now
         play_key = jax.random.split(jax.random.wrap_key_data(data))[1]
@@ -309,7 +309,7 @@ class _Ply:
         return (games, data), jnp.sum(jax.vmap(game.over)(games.now) | cut, dtype=jnp.int32)
 
     def _result(self, after: State) -> Array:
-        """float32 [G]: what games come to for side 0 if they end here, of themselves or because they are cut."""
+        """Compute the results for side 0 of games that end here, by the rules or because they are cut: float32 [G]."""
         result = jax.vmap(self.game.score)(after)
         if not self.settings.adjudicate:
             return result
@@ -318,7 +318,7 @@ class _Ply:
         return jnp.where(jax.vmap(self.game.over)(after), result, guess)
 
     def _begin_anew(self, games: SearchedGames, where: Array) -> SearchedGames:
-        """The games with the next one of each place `where` [G] that holds."""
+        """Begin the next game of each place where `where` [G] holds."""
         number = games.number + where.astype(jnp.int32)
         places = jnp.arange(where.shape[0], dtype=jnp.int32)
         following = jax.tree.map(lambda x: x[number % self.settings.openings, places], games.openings)

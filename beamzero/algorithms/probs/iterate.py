@@ -45,7 +45,7 @@ class ProbsState(NamedTuple):
 
     @property
     def weights(self) -> Weights:
-        """The weights of both nets, V and Q."""
+        """Give the weights of both nets, V and Q."""
         return {"value": self.value.weights, "q": self.q.weights}
 
 
@@ -79,7 +79,7 @@ class Probs:
         return compute_dtype(self.settings.precision)
 
     def init(self, key: Array) -> ProbsState:
-        """Two nets with random weights."""
+        """Make two nets with random weights."""
         value_key, q_key = jax.random.split(key)
         return ProbsState(new_learner(self.value_net.init(value_key)), new_learner(self.q_net.init(q_key)))
 
@@ -88,7 +88,7 @@ class Probs:
         return ProbsState(Learner(**tree["value"]), Learner(**tree["q"]))
 
     def from_agent(self, fresh: ProbsState, weights: Mapping[str, Weights]) -> ProbsState:
-        """Both nets of an agent, with fresh optimizers."""
+        """Take both nets of an agent, with fresh optimizers."""
         return ProbsState(new_learner(weights["value"]), new_learner(weights["q"]))
 
     def evaluator(self, state: ProbsState) -> Evaluator:
@@ -98,7 +98,7 @@ class Probs:
         return self.agent.evaluator({"value": self.value_net, "q": self.q_net}, weights)
 
     def player(self, state: ProbsState) -> Player:
-        """The agent: one look at Q."""
+        """Make the agent: one look at Q."""
         return SearchPlayer("probs", self.game, OneLook(), self.evaluator(state))
 
     @property
@@ -109,7 +109,7 @@ class Probs:
         settings, game = self.settings, self.game
         row, slots = state_bytes(game) + 5, game.max_moves
         plies = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
-        taught, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
+        remembered, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
         trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * programs_at_once())
         v_rows = settings.value_batch_size * self.value_net.bytes_per_row()
         q_rows = settings.q_batch_size * self.q_net.bytes_per_row()
@@ -119,7 +119,8 @@ class Probs:
             # As they were played, once more in one piece, and the places of their states.
             fewer(games=settings.games): plies * (2 * row + 12),
             # What V learns from; what Q does, cut into searches too; what these find, here and on the host.
-            smaller(replay_capacity=settings.replay_capacity): (taught + 2 * searched) * row + searched * slots * 26,
+            smaller(replay_capacity=settings.replay_capacity): (remembered + 2 * searched) * row
+            + searched * slots * 26,
         }
         return together(
             held,
@@ -139,7 +140,7 @@ class Probs:
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[ProbsState, dict[str, Any]]:
-        """One iteration: play, fit V to the outcomes, search the states, fit Q to what the searches found, forget.
+        """Do one iteration: play, fit V to the outcomes, search the states, fit Q to what the searches found, forget.
 
         V learns what positions are worth before a roll too; searches start where someone chooses.
         """
@@ -261,7 +262,7 @@ class Probs:
         return BeamSearch(self.settings.expand, self.settings.depth, self.settings.strict_depth)
 
     def _capacity(self, games: int, rolls: bool = False) -> int:
-        """Room for all states of so many games, if that is allowed; with `rolls`, for those before a roll too."""
+        """Count the states of so many games, as far as they may be kept; with `rolls`, also those before a roll."""
         plies = self._self_play.max_turns * (2 if rolls and self.game.num_chance else 1)
         return min(self.settings.replay_capacity, games * plies)
 

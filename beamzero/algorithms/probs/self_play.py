@@ -25,7 +25,7 @@ from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, s
 
 @dataclasses.dataclass(frozen=True)
 class SelfPlay:
-    """How games are played: softmax(Q / temperature), mixed with noise; greedy after `sampled_moves`, if not 0."""
+    """Says how games are played: softmax(Q / temperature), mixed with noise; greedy after `sampled_moves`, if not 0."""
 
     games: int
     max_turns: int
@@ -96,7 +96,7 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
 
 
 def _by_game(game: Game, seen: _Seen, score: Array) -> tuple[State, Array, Array]:
-    """States and played [G, T], and float32 [G, T] the games' `score` [G] for the side that chooses next."""
+    """Give states and played as [G, T], and the games' `score` [G] for the side that chooses next, float32 [G, T]."""
     signs = jax.vmap(functools.partial(side_sign, game))(seen.states)
     states, played = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), seen)
     return states, played, (signs * score[None]).T
@@ -105,7 +105,7 @@ def _by_game(game: Game, seen: _Seen, score: Array) -> tuple[State, Array, Array
 def choose_action(
     game: Game, settings: SelfPlay, evaluator: Evaluator, states: State, running: Array, ply: Array, key: Array
 ) -> Array:
-    """int32 [G]: a move for each running game."""
+    """Choose a move for each running game, int32 [G]."""
     draw_key, tie_key = jax.random.split(key)
     moves, _, listed = listed_moves(game, states)
     scores, _ = apply_packed(
@@ -119,7 +119,10 @@ def choose_action(
 
 
 def move_probabilities(scores: Array, settings: SelfPlay) -> Array:
-    """float32 [G, K]: (1 - noise) softmax(scores / temperature) + noise / n, over the n slots that are not -inf."""
+    """Mix noise into softmax, float32 [G, K]: (1 - noise) softmax(scores / temperature) + noise / n.
+
+    n is the number of slots that are not -inf; the others have 0.
+    """
     listed = scores > -jnp.inf
     policy = jax.nn.softmax(scores / settings.temperature, axis=1)
     even = jnp.where(listed, 1 / jnp.sum(listed, axis=1, keepdims=True, dtype=jnp.float32), 0.0)

@@ -86,7 +86,7 @@ def gather(
 
 @functools.partial(jax.jit, static_argnums=0)
 def mix_in_q(game: Game, evaluator: Evaluator, memory: Memory, share: Array) -> Array:
-    """float32 [N]: the outcomes of `memory`, a `share` [] of each replaced by Q's highest value of a legal move.
+    """Replace a `share` [] of each outcome of `memory` by Q's highest value of a legal move. Returns float32 [N].
 
     Where dice are to be thrown Q has no say, and the outcome counts alone.
     """

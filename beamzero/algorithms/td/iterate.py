@@ -82,7 +82,7 @@ class TD:
         return Net(self.game, make_net(self.settings.value_net), "value", compute_dtype(self.settings.precision))
 
     def init(self, key: Array) -> TdState:
-        """A net with random weights."""
+        """Make a net with random weights."""
         return TdState(new_learner(self.net.init(key)))
 
     def from_tree(self, tree: dict[str, Any]) -> TdState:
@@ -90,14 +90,14 @@ class TD:
         return TdState(Learner(**tree["value"]))
 
     def from_agent(self, fresh: TdState, weights: Mapping[str, Weights]) -> TdState:
-        """The net of an agent, with a fresh optimizer."""
+        """Take the net of an agent, with a fresh optimizer."""
         return TdState(new_learner(weights["value"]))
 
     def evaluator(self, state: TdState) -> Evaluator:
         return make_value_evaluator(self.net, state.value.weights)
 
     def player(self, state: TdState) -> Player:
-        """The agent: the move to the position that it likes best."""
+        """Make the agent: it moves to the position that it likes best."""
         return SearchPlayer("td", self.game, BestChild(), self.evaluator(state))
 
     @property
@@ -161,7 +161,7 @@ class TD:
 def play(game: Game, games: int, plies: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
     """Play the games in lockstep, each side the move that it likes best, or any with the probability `explore`.
 
-    Also how many positions the net was asked about, int32 [].
+    Returns also the number of positions that the net was asked about, int32 [].
     """
     start_key, play_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, games))
@@ -199,7 +199,7 @@ def play(game: Game, games: int, plies: int, explore: float, evaluator: Evaluato
 
 @functools.partial(jax.jit, static_argnums=0)
 def learned_from(game: Game, games: Played, trace: Array) -> tuple[ValueRows, Array]:
-    """The positions that are learned from, packed, with what each is to learn for the side to move; and how many.
+    """Pack the positions that are learned from, each with its target for the side to move. Returns also their number.
 
     Those that ended a game are none: their value is the result, and no net is asked for it.
     """

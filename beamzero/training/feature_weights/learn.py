@@ -57,7 +57,7 @@ _LESS_NOISE = 5
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How to learn weights."""
+    """Says how to learn weights."""
 
     games: int = 1000
     """Games of self-play in each round."""
