@@ -30,7 +30,7 @@ from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.files import write_atomically
 from beamzero.storage.metrics import read_metrics
 from beamzero.storage.run import Run
-from beamzero.training.config import find_recipe
+from beamzero.training.recipes import find_recipe
 
 FILE = "budget.json"
 

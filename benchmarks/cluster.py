@@ -32,8 +32,8 @@ from beamzero.cluster.pool import Pool
 from beamzero.core.progress import OnProgress
 from beamzero.games import make_game
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.executor import LOCAL_EXECUTOR, Batch, Executor, Work, WorkInSteps
+from beamzero.training.recipes import find_recipe, make_settings
 
 RECIPES = ("connect_four_quick", "connect_four_alphazero_quick")
 LARGE = 8 * 2**20

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
-from beamzero.arena.pairing import first_pairings, next_pairings
 from beamzero.arena.rating import expected_score, fit, rate
+from beamzero.arena.tournament import first_pairings, next_pairings
 
 STRENGTHS = (1000.0, 1150.0, 1300.0, 1420.0, 1500.0, 1620.0, 1800.0, 1900.0)
 NAMES = ("random", *(f"agent {number}" for number in range(1, len(STRENGTHS))))

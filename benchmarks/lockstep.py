@@ -23,7 +23,7 @@ from beamzero.games import Game, make_game
 from beamzero.nets import Net, make_evaluator, make_net
 from beamzero.players.player import SearchPlayer
 from beamzero.search.simple import OneLook
-from beamzero.training.config import find_recipe
+from beamzero.training.recipes import find_recipe
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import Game, make_game
 from beamzero.nets import count_parameters
 from beamzero.players import Player, make_player
-from beamzero.training.config import make_settings
+from beamzero.training.recipes import make_settings
 
 
 def never_loses(game: Game, player: Player) -> bool:

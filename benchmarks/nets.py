@@ -25,7 +25,7 @@ from beamzero.games import make_game
 from beamzero.nets import count_parameters
 from beamzero.players import SearchPlayer, make_player
 from beamzero.search.simple import OneLook
-from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.recipes import find_recipe, make_settings
 
 LARGE = "conv:channels=32-64,dense=160-112"
 PAIRS = [

@@ -21,7 +21,7 @@ import jax
 from beamzero.algorithms.probs.iterate import Probs
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.games import make_game
-from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.recipes import find_recipe, make_settings
 
 
 def main() -> None:

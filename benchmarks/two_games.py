@@ -26,12 +26,12 @@ from beamzero.algorithms.alphazero.window import empty_window
 from beamzero.bench.beam import some_positions
 from beamzero.bench.timing import on_every_core, seconds_of
 from beamzero.core.compiler import keep_compiled_code
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.games import Game, State, make_game
 from beamzero.nets import count_parameters
 from beamzero.search.mcts.mcts import MCTS
 from beamzero.search.simple import random_moves
-from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.recipes import find_recipe, make_settings
 
 RECIPES = ("connect_four_alphazero_mlp", "chess_alphazero")
 ROOTS = {"cpu": {"connect_four": 512, "chess": 4}, "gpu": {"connect_four": 2**15, "chess": 2**11}}
@@ -111,7 +111,7 @@ def search_rates(algorithm: AlphaZero) -> dict[str, str]:
         lambda: on_every_core(lambda: look(evaluator, roots)),
         lambda: on_every_core(lambda: find(evaluator, roots)),
     )
-    at_once = batch * searches_at_once()
+    at_once = batch * programs_at_once()
     return {
         "evaluations/s of the bare net": rate(at_once / bare),
         "simulations/s": rate(at_once * search.sims / searching),

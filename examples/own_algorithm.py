@@ -267,7 +267,7 @@ class MonteCarlo:
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         """What to lower where memory is short, and how much it takes."""
         settings = self.settings
-        positions = settings.games * self._turns * 2 * state_bytes(self.game)
+        positions = settings.games * self._plies * 2 * state_bytes(self.game)
         return {
             smaller(value_net=settings.value_net): learner_bytes(self.net),
             fewer(games=settings.games): positions,
@@ -279,17 +279,17 @@ class MonteCarlo:
         state: MonteCarloState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[MonteCarloState, dict[str, Any]]:
         settings = self.settings
         play_key, fit_key = jax.random.split(jax.random.fold_in(key, iteration))
         clock = Stopwatch()
-        report("self-play", 0, settings.games)
-        rows, count = play(self.game, settings.games, self._turns, settings.explore, self._evaluator(state), play_key)
+        on_phase("self-play", 0, settings.games)
+        rows, count = play(self.game, settings.games, self._plies, settings.explore, self._evaluator(state), play_key)
         clock.lap("self_play")
-        report("fitting", 0, 1)
+        on_phase("fitting", 0, 1)
         learner, loss = fit_pass(
             ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
             jnp.float32(0), jnp.float32(settings.learning_rate), fit_key,
@@ -305,26 +305,26 @@ class MonteCarlo:
         }  # fmt: skip
 
     @property
-    def _turns(self) -> int:
+    def _plies(self) -> int:
         return min(self.settings.max_turns, self.game.max_plies)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def play(
-    game: Game, games: int, turns: int, explore: float, evaluator: Evaluator, key: Array
+    game: Game, games: int, plies: int, explore: float, evaluator: Evaluator, key: Array
 ) -> tuple[ValueRows, Array]:
     """Play games side by side; gives their positions, packed, with the result for the side to move, and how many."""
     start_key, play_key = jax.random.split(key)
     first = jax.vmap(game.init)(jax.random.split(start_key, games))
 
-    def turn(states: State, key: Array) -> tuple[State, tuple[State, Array]]:
+    def move(states: State, key: Array) -> tuple[State, tuple[State, Array]]:
         best_key, any_key, which_key = jax.random.split(key, 3)
         best = BestChild()(game, evaluator, states, best_key).action
         tried = jax.random.uniform(which_key, (games,)) < explore
         moves = jnp.where(tried, random_moves(game, states, any_key), best)
         return jax.vmap(game.step)(states, moves), (states, ~jax.vmap(game.over)(states))
 
-    last, (met, running) = lax.scan(turn, first, jax.random.split(play_key, turns))  # met: [turns, games, ...]
+    last, (met, running) = lax.scan(move, first, jax.random.split(play_key, plies))  # met: [plies, games, ...]
     score = jax.vmap(game.score)(last)  # [games] for side 0
     outcome = jax.vmap(functools.partial(side_sign, game))(met) * score[None]
     flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), ValueRows(met, outcome))

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.core.progress import OnProgress, no_progress
 from beamzero.games import Game, State
 from beamzero.games.chance import NO_OUTCOME, draw_chance_outcomes
@@ -93,7 +93,7 @@ def play_by_turns(match: Match, progress: OnProgress = no_progress) -> Finished:
 
 def can_play_as_one(first: Player, second: Player) -> bool:
     """Tell whether two players can play whole games in one program."""
-    return searches_at_once() == 1 and first.program is not None and second.program is not None
+    return programs_at_once() == 1 and first.program is not None and second.program is not None
 
 
 def play_as_one(match: Match, progress: OnProgress = no_progress) -> Finished:

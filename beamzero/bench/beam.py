@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.bench.timing import Row, on_every_core, seconds_of
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.games import Game, State, make_game
 from beamzero.nets import Net, compute_dtype, make_evaluator, make_net
 from beamzero.search.beam import BeamSearch
@@ -81,7 +81,7 @@ def _measure(game: Game, net: str, roots: State, sizes: Sequence[int], expand: i
         lambda: on_every_core(lambda: find(evaluator, roots)),
         *(lambda part=part: on_every_core(lambda: bare(weights[0], part)) for part in parts),
     )
-    rates = [searches_at_once() * size / seconds for size, seconds in zip([int(asked), *sizes], taken, strict=True)]
+    rates = [programs_at_once() * size / seconds for size, seconds in zip([int(asked), *sizes], taken, strict=True)]
     return (
         Row(title, "evaluations/s", rates[0], max(rates[1:]), "bare net"),
         Row(f"{title}, useful", "evaluations", int(asked), int(ran), "all"),

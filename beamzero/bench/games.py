@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.bench.timing import Row, seconds_of, seconds_to_compile
-from beamzero.core.cores import searches_at_once, side_by_side
+from beamzero.core.cores import programs_at_once, side_by_side
 from beamzero.games import GAMES, Game, State, make_game
 from beamzero.games.chance import resolve_chance
 from beamzero.search.memory import bytes_of, state_bytes
@@ -79,7 +79,7 @@ class RandomRules(NamedTuple):
 
     init: Callable[[Array], State]
     move: Callable[[State, Array], tuple[State, Array]]
-    """Of a state and a draw from [0, 1): the state after a random move, and whether the game is over there."""
+    """Makes the random move that a draw from [0, 1) picks. Returns the state after it, and whether the game is over."""
 
 
 def our_rules(game: Game) -> RandomRules:
@@ -172,7 +172,7 @@ def fastest(rules: RandomRules) -> RandomPlay:
 
 def _try_batch(rules: RandomRules, batch: int) -> Iterator[tuple[RandomPlay, float]]:
     """Yield ways to play with this batch size, each with the seconds that a call takes."""
-    batches = make_batches(rules, batch, searches_at_once())
+    batches = make_batches(rules, batch, programs_at_once())
     for number in sorted({1, len(batches)}):
         play = RandomPlay(functools.partial(_run, batches[:number]), number * batch * _STEPS)
         yield play, seconds_of(play.run, seconds=0.3)[0]

@@ -12,7 +12,7 @@ from jax import Array
 
 from beamzero.bench.beam import some_positions
 from beamzero.bench.timing import Row, on_every_core, seconds_of
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.games import make_game
 from beamzero.nets import Net, Weights, compute_dtype, make_joint_evaluator, make_net
 from beamzero.search.mcts.gumbel import as_mctx_is_written
@@ -37,7 +37,7 @@ def bench_mcts(peers: Sequence[str]) -> Iterator[Row]:
     game = make_game("connect_four")
     batch = _ROOTS["gpu" if jax.default_backend() == "gpu" else "cpu"]
     roots = some_positions(game, batch, _PLIES)
-    search, key, cores = MCTS(_SIMS), jax.random.key(0), searches_at_once()
+    search, key, cores = MCTS(_SIMS), jax.random.key(0), programs_at_once()
     find = jax.jit(lambda evaluator, states: search(game, evaluator, states, key).policy)
     for name, text in _NETS.items():
         net = Net(game, make_net(text), "joint", compute_dtype("auto"))

@@ -13,7 +13,7 @@ from jax import Array
 
 from beamzero.arena.battle import battle
 from beamzero.bench.timing import Row, seconds_of
-from beamzero.core.cores import searches_at_once, side_by_side, to_host
+from beamzero.core.cores import programs_at_once, side_by_side, to_host
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import Player, make_player
@@ -165,7 +165,7 @@ class _Counting(Player):
         waiting = np.flatnonzero(np.asarray(mask))
         moves = np.zeros(mask.shape[0], np.int32)
         if waiting.size:
-            cores = searches_at_once()
+            cores = programs_at_once()
             parts = np.resize(waiting, cores * -(-self._rows // cores)).reshape(cores, -1)
             results = side_by_side(lambda rows: self._search(jax.tree.map(lambda x: x[rows], states), key), list(parts))
             fresh = waiting.size

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
-from beamzero.core.cores import searches_at_once, side_by_side
+from beamzero.core.cores import programs_at_once, side_by_side
 
 
 class Row(NamedTuple):
@@ -62,7 +62,7 @@ def seconds_of(*functions: Callable[[], Any], seconds: float = 2.0) -> list[floa
 
 def on_every_core(function: Callable[[], Any]) -> list[Any]:
     """Call a function on every core at once, as training searches. Returns its results."""
-    return list(side_by_side(lambda _: function(), range(searches_at_once())))
+    return list(side_by_side(lambda _: function(), range(programs_at_once())))
 
 
 def seconds_to_compile(function: Callable[..., Any], *arguments: Any) -> float:

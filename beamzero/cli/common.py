@@ -1,9 +1,10 @@
-"""Shared by all commands: results for people or as JSON, progress on stderr, and options of the same name."""
+"""Shared by commands: results for people or as JSON, progress on stderr, typed lines, and options of the same name."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from beamzero.core.errors import BadInput
+from beamzero.games import Game, State
 from beamzero.players import Player
+from beamzero.records.record import Followed, GameRecord, first_state
 
 
 class _Console(Console):
@@ -58,6 +61,10 @@ Moves = Annotated[
     str,
     typer.Option(help="Moves to play first, separated by commas; a roll of dice follows its move: 6/5:4-2."),
 ]
+StartPosition = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Begin from this position, in the notation of the game: a FEN in chess."),
+]
 
 
 def print_json(result: dict[str, Any]) -> None:
@@ -78,12 +85,51 @@ def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
         yield update
 
 
+def keyboard(console: Console) -> Callable[[str], str]:
+    """Make a function that shows a prompt on `console` and returns the line that was typed; EOFError after the last."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  input() then edits lines and remembers them
+
+    def ask(prompt: str) -> str:
+        typed = sys.stdin.isatty()
+        if typed and not console.stderr:
+            return input(prompt)
+        console.print(prompt, end="")
+        line = sys.stdin.readline()
+        if not line:
+            raise EOFError
+        if not typed:
+            console.print(line.rstrip("\n"))  # so that what was piped in reads like a game
+        return line
+
+    return ask
+
+
 def split_setting(text: str) -> tuple[str, str]:
     """Split the text of ``--set key=value`` into key and value; BadInput where it has no ``=``."""
     key, equals, value = text.partition("=")
     if not equals:
         raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
     return key.strip(), value.strip()
+
+
+def split_moves(text: str) -> list[str]:
+    """Split a text such as ``d,d,c`` into moves."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def play_moves(game: Game, moves: str, position: str | None = None) -> State:
+    """Return the state after `moves`, which are written as in records, from `position` or from the game's first state.
+
+    BadInput names the number of a move that cannot be played.
+    """
+    followed = Followed(GameRecord(game.spec, ()), game, [first_state(game, position)], [])
+    for number, move in enumerate(split_moves(moves), 1):
+        try:
+            followed.play_named(move)
+        except BadInput as error:
+            raise BadInput(f"move {number}: {error}") from None
+    return followed.states[-1]
 
 
 def print_troubles(players: Iterable[Player]) -> None:

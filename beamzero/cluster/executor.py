@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import jax
 
-from beamzero.cluster.figures import Figures
 from beamzero.cluster.pool import Pool
 from beamzero.cluster.schedule import Ticket
+from beamzero.cluster.workload import Workload
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.core.progress import OnPhase, OnProgress, no_progress
 from beamzero.experiments.workers import Job
@@ -40,7 +40,7 @@ class ClusterExecutor:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self.begun: list[_Begun] = []
-        self.figures = Figures(pool.facts)
+        self.workload = Workload(pool.facts)
 
     def map(self, work: Work, batch: Batch, ahead: Sequence[Batch] = ()) -> Iterator[Any]:
         return self._results(work, do_item, batch, ahead)
@@ -62,7 +62,7 @@ class ClusterExecutor:
 
     def facts(self) -> Mapping[str, Any]:
         """Give facts for the log about the work since the last call."""
-        return self.figures.since_last()
+        return self.workload.since_last()
 
     def _begin(self, work: Any, do: _Do, batch: Batch, begun: list[_Begun], again: bool) -> _Begun:
         """Hand out a batch, unless that was done before."""

@@ -15,7 +15,7 @@ _Found = TypeVar("_Found")
 _Tree = TypeVar("_Tree")
 
 
-def searches_at_once(on_host: bool = False) -> int:
+def programs_at_once(on_host: bool = False) -> int:
     """Return how many programs to run side by side: one a core; on a GPU one in all, unless they run `on_host`."""
     return (os.cpu_count() or 1) if on_host or jax.default_backend() == "cpu" else 1
 
@@ -29,7 +29,7 @@ def side_by_side(
     function: Callable[[_Item], _Found], items: Sequence[_Item], on_host: bool = False
 ) -> Iterator[_Found]:
     """Yield ``function(item)``, a pytree of arrays, for each item in turn; every core works on them."""
-    if min(len(items), searches_at_once(on_host)) == 1:
+    if min(len(items), programs_at_once(on_host)) == 1:
         yield from (jax.block_until_ready(function(item)) for item in items)
         return
     tasks = [_threads().submit(lambda item: jax.block_until_ready(function(item)), item) for item in items]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from beamzero import __version__
 from beamzero.core.errors import BadInput
 from beamzero.engines.clock import PeriodClock
-from beamzero.engines.record import Record
+from beamzero.engines.game import ProtocolGame
 from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.players import Player
 from beamzero.search.drive import Timer
@@ -33,12 +33,12 @@ class GtpEngine(ProtocolEngine):
     def __init__(self, player: Player, name: str, send: Send, seed: int = 0) -> None:
         super().__init__(player, send, seed)
         self.game, self.name = player.game, name
-        self.record = Record(self.game)
+        self.played = ProtocolGame(self.game)
         self._time: tuple[float, float, int] | None = None
         self._clocks: list[PeriodClock] | None = None
 
     def warm_up(self) -> None:
-        for state in Record(self.game).warm_up():
+        for state in ProtocolGame(self.game).warm_up():
             self.player.warm_up(state, self.warm_up_key)
 
     def handle(self, line: str) -> bool:
@@ -76,13 +76,13 @@ class GtpEngine(ProtocolEngine):
 
     def _boardsize(self, words: Sequence[str]) -> str:
         size = _number(words, 0)
-        view = self.game.view(self.record.state)
+        view = self.game.view(self.played.state)
         if view["kind"] == "grid" and size not in (view["rows"], view["columns"]):
             raise BadInput("unacceptable size")
         return self._clear_board(words)
 
     def _clear_board(self, words: Sequence[str]) -> str:
-        self.record.clear()
+        self.played.clear()
         self._clocks = self._time and [PeriodClock(*self._time) for _ in _SIDES]
         return ""
 
@@ -95,7 +95,7 @@ class GtpEngine(ProtocolEngine):
             raise BadInput("a colour and a move are needed")
         self._check_turn(words[0])
         try:
-            self.record.play(words[1])
+            self.played.play(words[1])
         except BadInput as error:
             raise BadInput(f"illegal move: {error}") from None
         return ""
@@ -104,17 +104,17 @@ class GtpEngine(ProtocolEngine):
         if colour.lower() not in _COLOURS:
             raise BadInput("invalid color")
         side = _COLOURS[colour.lower()]
-        if self.record.over:
-            raise BadInput(f"illegal move: the game is over, {self.game.outcome_reason(self.record.state)}")
-        if side != self.record.side:
+        if self.played.over:
+            raise BadInput(f"illegal move: the game is over, {self.game.outcome_reason(self.played.state)}")
+        if side != self.played.side:
             raise BadInput(f"illegal move: it is the turn of {_SIDES[1 - side]}")
 
     def _genmove(self, words: Sequence[str]) -> str:
         began = time.monotonic()
         move, action = self._think(words)
         if self._clocks:
-            self._clocks[self.record.side].spend(time.monotonic() - began)
-        self.record.play_action(action)
+            self._clocks[self.played.side].spend(time.monotonic() - began)
+        self.played.play_action(action)
         return move
 
     def _reg_genmove(self, words: Sequence[str]) -> str:
@@ -122,34 +122,34 @@ class GtpEngine(ProtocolEngine):
 
     def _think(self, words: Sequence[str]) -> tuple[str, int]:
         self._check_turn(words[0] if words else "")
-        clock = self._clocks and self._clocks[self.record.side]
+        clock = self._clocks and self._clocks[self.played.side]
         self._timer = Timer()
         limit = Limit(seconds=min(clock.seconds(OVERHEAD), _LONGEST_SECONDS)) if clock else None
-        state = self.record.state
+        state = self.played.state
         action = self.player.consider(state, self.draw_key(), limit, self._timer).action
         return self.game.gtp_move(self.game.action_name(state, action)), action
 
     def _all_legal(self, words: Sequence[str]) -> str:
         self._check_turn(words[0] if words else "")
-        state = self.record.state
+        state = self.played.state
         names = [self.game.action_name(state, action) for action in self.game.legal_actions(state)]
         return " ".join(self.game.gtp_move(name) for name in names)
 
     def _undo(self, words: Sequence[str]) -> str:
         try:
-            self.record.undo()
+            self.played.undo()
         except BadInput:
             raise BadInput("cannot undo") from None
         return ""
 
     def _showboard(self, words: Sequence[str]) -> str:
-        return "\n" + self.game.show(self.record.state)
+        return "\n" + self.game.show(self.played.state)
 
     def _final_score(self, words: Sequence[str]) -> str:
         """Answer ``B+12``, ``W+1`` or ``0``: discs in Othello, else 1 for a win."""
-        if not self.record.over:
+        if not self.played.over:
             raise BadInput("cannot score: the game is not over")
-        lead = self.game.lead(self.record.state)
+        lead = self.game.lead(self.played.state)
         return f"{'B' if lead > 0 else 'W'}+{abs(lead):g}" if lead else "0"
 
     def _time_settings(self, words: Sequence[str]) -> str:

@@ -7,11 +7,11 @@ is answered by a status, and the last legal position stays.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 from beamzero.core.errors import BadInput
-from beamzero.engines import ggf
-from beamzero.engines.record import Record
+from beamzero.engines.game import ProtocolGame
 from beamzero.engines.wire import ProtocolEngine, Send
 from beamzero.games import State
 from beamzero.games.othello.game import Othello
@@ -22,6 +22,8 @@ from beamzero.search.limit import MAX_DEPTH, Limit
 
 _WAITING = "waiting"
 _SQUARES = 64
+_PASS = "PA"
+_TAG = re.compile(r"([A-Z]+)\[([^\]]*)\]")
 
 
 class NBoardEngine(ProtocolEngine):
@@ -31,11 +33,11 @@ class NBoardEngine(ProtocolEngine):
         super().__init__(player, send, seed)
         assert isinstance(player.game, Othello)
         self.game, self.name = player.game, name
-        self.record = Record(self.game)
+        self.played = ProtocolGame(self.game)
         self.depth: int | None = None
 
     def warm_up(self) -> None:
-        for state in Record(self.game).warm_up():
+        for state in ProtocolGame(self.game).warm_up():
             self.player.warm_up(state, self.warm_up_key)
 
     def handle(self, line: str) -> bool:
@@ -62,15 +64,15 @@ class NBoardEngine(ProtocolEngine):
     def _set(self, rest: str) -> None:
         what, _, value = rest.partition(" ")
         if what == "game":
-            record = ggf.read_game(self.game, value)
+            played = read_ggf(self.game, value)
             self.stop()
-            self.record = record
+            self.played = played
         elif what == "depth":
             self.depth = _whole(value, 1, MAX_DEPTH)
 
     def _move(self, rest: str) -> None:
         self.stop()
-        ggf.play_move(self.record, rest)
+        play_ggf_move(self.played, rest)
 
     def _ping(self, rest: str) -> None:
         """Answer pong when the search that runs has ended, since no result of it may come after the pong."""
@@ -85,7 +87,7 @@ class NBoardEngine(ProtocolEngine):
         self._think(lambda state, timer: self._evaluate(state, timer, number))
 
     def _analyze(self, rest: str) -> None:
-        states = [state for state in self.record.states if not bool(self.game.over(state))]
+        states = [state for state in self.played.states if not bool(self.game.over(state))]
         self._think(lambda state, timer: self._look_back(states, timer))
 
     def _learn(self, rest: str) -> None:
@@ -95,9 +97,9 @@ class NBoardEngine(ProtocolEngine):
 
     def _think(self, job: Callable[[State, Timer], None]) -> None:
         """Run `job` on the position on the board, with a status before and after it."""
-        if self.record.over:
-            raise BadInput(f"the game is over: {self.game.outcome_reason(self.record.state)}")
-        state, timer = self.record.state, Timer()
+        if self.played.over:
+            raise BadInput(f"the game is over: {self.game.outcome_reason(self.played.state)}")
+        state, timer = self.played.state, Timer()
 
         def run() -> None:
             self._status("thinking")
@@ -119,7 +121,7 @@ class NBoardEngine(ProtocolEngine):
 
     def _choose(self, state: State, timer: Timer) -> None:
         found = self._consider(state, timer, self.depth, self._tell_nodes)
-        move = ggf.write_move(self.game.action_name(state, found.action))
+        move = write_ggf_move(self.game.action_name(state, found.action))
         self.send(f"=== {move}/{self._discs(found.value):.2f}/{timer.elapsed:.2f}")
 
     def _tell_nodes(self, found: Snapshot) -> None:
@@ -141,7 +143,7 @@ class NBoardEngine(ProtocolEngine):
             self._tell_line(state, [move.action], move.value, _depth(best))
 
     def _tell_line(self, state: State, line: Sequence[int], value: float, depth: int) -> None:
-        moves = "".join(ggf.write_move(name) for name in move_names(self.game, state, list(line)))
+        moves = "".join(write_ggf_move(name) for name in move_names(self.game, state, list(line)))
         self.send(f"search {moves} {self._discs(value):.2f} 0 {depth}")
 
     def _look_back(self, states: Sequence[State], timer: Timer) -> None:
@@ -178,3 +180,41 @@ _COMMANDS: dict[str, Callable[[NBoardEngine, str], None]] = {
     "analyze": NBoardEngine._analyze,
     "learn": NBoardEngine._learn,
 }
+
+
+# --- games in GGF, as NBoard sends them: (;GM[Othello]BO[8 ---...--- *]B[F5//1.2]W[F6];) ------------------------------
+
+
+def read_ggf(game: Othello, text: str) -> ProtocolGame:
+    """Read a game in GGF; BadInput where it has no board or a move is illegal."""
+    tags = _TAG.findall(text)
+    boards = [value for tag, value in tags if tag == "BO"]
+    if len(boards) != 1:
+        raise BadInput(f"{text[:80]!r} is no game of Othello: it needs one board, BO[8 ...]")
+    played = ProtocolGame(game, game.read_position(_position(game, boards[0])))
+    for tag, value in tags:
+        if tag in ("B", "W"):
+            if played.side != "BW".index(tag):
+                raise BadInput(f"{tag}[{value}] is out of turn")
+            play_ggf_move(played, value)
+    return played
+
+
+def _position(game: Othello, board: str) -> str:
+    """Translate a board such as ``8 --*O...  *`` into the game's own notation."""
+    size, *rest = board.split() or [""]
+    squares = "".join(rest).replace("*", "X")
+    if size != str(game.size) or len(squares) != game.size**2 + 1:
+        raise BadInput(f"{board[:80]!r} is no board of {game.size} x {game.size} squares and a side to move")
+    return f"{squares[:-1]} {squares[-1]}"
+
+
+def play_ggf_move(played: ProtocolGame, text: str) -> None:
+    """Play a move such as ``F5/0.5/1.2``; its evaluation and time are ignored."""
+    name = text.split("/")[0].strip()
+    played.play("pass" if name.upper() in (_PASS, "PASS", "--") else name)
+
+
+def write_ggf_move(name: str) -> str:
+    """Return the name in GGF of the move that the game calls `name`."""
+    return _PASS if name == "pass" else name.upper()

@@ -41,8 +41,8 @@ from beamzero.search.evaluator import zero_evaluator
 from beamzero.search.memory import check_memory
 from beamzero.storage.folders import only_one, prepare_folder
 from beamzero.training.algorithm import Algorithm
-from beamzero.training.config import Recipe
 from beamzero.training.measure import make_opponents
+from beamzero.training.recipes import Recipe
 from beamzero.training.report import Report
 
 

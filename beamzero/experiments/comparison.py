@@ -18,7 +18,7 @@ from beamzero.search.mcts.mcts import MOST_SIMULATIONS
 from beamzero.storage.files import write_atomically, writing
 from beamzero.storage.seal import seal, unseal
 from beamzero.training.algorithm import ALGORITHMS, Algorithm
-from beamzero.training.config import Recipe, check_game, make_settings
+from beamzero.training.recipes import Recipe, check_game, make_settings
 
 BUDGETS = ("evaluations", "seconds")
 

@@ -18,7 +18,7 @@ from beamzero.experiments.study_run import Ratings, StudyRunResult, Task, do_run
 from beamzero.experiments.workers import DoJobs, Job, do_jobs, share_device
 from beamzero.games import make_game
 from beamzero.storage.folders import only_one, prepare_folder
-from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.recipes import find_recipe, make_settings
 from beamzero.training.request import check_settings
 from beamzero.training.settings import RunSettings
 

@@ -27,9 +27,9 @@ from beamzero.storage.files import write_atomically, writing
 from beamzero.storage.metrics import read_metrics
 from beamzero.storage.run import RUN_FILE, Run
 from beamzero.storage.seal import seal, unseal
-from beamzero.training.config import find_recipe
 from beamzero.training.loop import train
 from beamzero.training.measure import make_opponents
+from beamzero.training.recipes import find_recipe
 from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
 from beamzero.training.settings import RunSettings

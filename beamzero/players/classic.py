@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import Spec, convert
 from beamzero.games import Game
@@ -37,7 +37,7 @@ _NOTHING = "nothing"
 def _most_megabytes() -> int:
     """Give the largest table of one core in MB: all cores together take half of this machine's memory at most."""
     memory = host_memory_bytes() // 2**20
-    return min(_MAX_MEGABYTES, memory // (2 * searches_at_once(on_host=True)))
+    return min(_MAX_MEGABYTES, memory // (2 * programs_at_once(on_host=True)))
 
 
 def make_minimax(name: str, spec: Spec, game: Game) -> Player:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.core.cores import searches_at_once, side_by_side, to_host
+from beamzero.core.cores import programs_at_once, side_by_side, to_host
 from beamzero.core.errors import BadInput
 from beamzero.core.packing import apply_in_chunks, apply_packed, pack
 from beamzero.games import Game, State
@@ -194,9 +194,9 @@ class SearchPlayer(Player):
         if self.limit:
             # One carry is made to compile everything, and another before that one goes.
             return 2 * self.search.bytes_needed(self.game, 1)
-        if with_results or (searches_at_once(self.on_host) == 1 and jax.default_backend() == "gpu"):
+        if with_results or (programs_at_once(self.on_host) == 1 and jax.default_backend() == "gpu"):
             return self.search.bytes_needed(self.game, rows)
-        programs = min(searches_at_once(self.on_host), _CHUNKS, rows)
+        programs = min(programs_at_once(self.on_host), _CHUNKS, rows)
         return programs * self.search.bytes_needed(self.game, _chunk_of(rows))
 
     def think(self, states: State, key: Array) -> SearchResult:
@@ -220,7 +220,7 @@ class SearchPlayer(Player):
     def choose(self, states: State, mask: Array, key: Array) -> Array:
         if self.limit:
             return choose_one_by_one(self, states, mask, key)
-        parts = min(searches_at_once(self.on_host), _CHUNKS)
+        parts = min(programs_at_once(self.on_host), _CHUNKS)
         given = self._there((self.evaluator, states, mask, key))
 
         def choose_some(part: int) -> Array:

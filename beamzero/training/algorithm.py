@@ -84,7 +84,7 @@ class Algorithm(Protocol):
         state: Any,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[Any, dict[str, Any]]:

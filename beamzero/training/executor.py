@@ -43,7 +43,10 @@ class Executor(Protocol):
     """
 
     def map(self, work: Work, batch: Batch, ahead: Sequence[Batch] = ()) -> Iterator[Any]:
-        """Yield the result of each item of `batch`, in order."""
+        """Yield the result of each item of `batch`, in order.
+
+        Results are made as the caller asks for them, or earlier by workers elsewhere.
+        """
 
     def map_in_steps(
         self, work: WorkInSteps, batch: Batch, on_progress: OnProgress, ahead: Sequence[Batch] = ()

@@ -61,7 +61,8 @@ def train(request: RunRequest, report: Report = NO_REPORT, executor: Executor = 
     ):
         if not run.sealed:
             report.message(
-                f"{run.folder} is a run of beamzero 0.1, which sealed no files: they are believed, and sealed"
+                f"{run.folder} is a run of beamzero 0.1, which sealed no files: they cannot be checked for damage"
+                " and are used as they are; from now on they are sealed"
             )
             run = run.seal()
         training = _Training(request, run, algorithm, seed, executor, metrics, report, ask_for_interrupt, check_folder)

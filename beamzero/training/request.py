@@ -19,8 +19,8 @@ from beamzero.players.trained import load_trained, open_trained_run, restore_age
 from beamzero.search.memory import bytes_of, check_memory, together
 from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS, Algorithm, TrainingState
-from beamzero.training.config import Recipe, check_game, choose_algorithm, make_settings
 from beamzero.training.measure import make_ladder_opponents, make_opponents
+from beamzero.training.recipes import Recipe, check_game, choose_algorithm, make_settings
 from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.settings import RunSettings, changeable_settings
 
@@ -79,11 +79,17 @@ def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
 
 def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 0) -> tuple[Algorithm, Any]:
     """Make the algorithm called `name` and the shapes of its first state; BadInput where it cannot run so."""
+    algorithm, fresh = _make_algorithm(name, settings, game)
+    check_run_memory(algorithm, fresh, workers)
+    return algorithm, fresh
+
+
+def _make_algorithm(name: str, settings: RunSettings, game: Game) -> tuple[Algorithm, Any]:
+    """Do what `check_settings` does, but for the memory that a run takes."""
     algorithm = ALGORITHMS[name](game, settings)
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
     make_ladder_opponents(settings, game)
-    check_run_memory(algorithm, fresh, workers)
     return algorithm, fresh
 
 
@@ -117,11 +123,8 @@ def resume_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
             f"the run in {request.folder} is rated against another program, and such is started only where you name it:"
             f" give --set rate_against={settings.rate_against!r}"
         )
-    make_opponents(settings, game)
-    make_ladder_opponents(settings, game)
-    algorithm = ALGORITHMS[name](game, settings)
+    algorithm, fresh = _make_algorithm(name, settings, game)
     _check_workers(request, algorithm)
-    fresh = jax.eval_shape(algorithm.init, jax.random.key(0))
     check_run_memory(algorithm, fresh, request.workers, "go on with it where there is more")
     return run, algorithm, about["seed"]
 

@@ -79,13 +79,13 @@ class RunSettings:
 
     climb_every: int = setting(
         0,
-        "Let the agent climb a ladder of minimax players every so many iterations, and at the end; 0 never does.",
+        "Let the agent play a ladder of minimax players every so many iterations, and at the end; 0 never does.",
         (0, 10**8),
         changeable=True,
     )
     climb_depth: int = setting(
         7,
-        "The deepest minimax of that ladder, which begins at depth 1 and has two games a rung.",
+        "The deepest minimax of that ladder, which begins at depth 1 and has two games at each depth.",
         (1, MAX_DEPTH),
         changeable=True,
     )

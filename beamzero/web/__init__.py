@@ -4,7 +4,7 @@
 - `agents`: agents that search in threads of their own, for many games at once;
 - `session`: one game in play, as a value without a network; `store`: all of them, on disk;
 - `background`: the worker thread, which alone asks the rules, and tasks;
-- `describe`: positions and results as plain data; `pages`: sessions in memory and the messages to their pages;
+- `pages`: sessions in memory and the messages to their pages, positions and results as plain data;
 - `sessions`: all sessions, in memory and on disk; `turns`: the agents' moves and the clocks;
 - `requests`: what browsers ask for; `messages`: the form of it; `limits`: how many and how large; `guard`: from where;
 - `socket`: one open page;

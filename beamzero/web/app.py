@@ -22,12 +22,11 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.web.agents import AgentPool
 from beamzero.web.background import Background
-from beamzero.web.describe import names_of_sides
 from beamzero.web.guard import App, Guard
 from beamzero.web.limits import Limits
 from beamzero.web.messages import Name, NewTable, first_problem
 from beamzero.web.offers import Offers, title_of
-from beamzero.web.pages import Pages
+from beamzero.web.pages import Pages, names_of_sides
 from beamzero.web.requests import Requests
 from beamzero.web.runs import describe_runs, run_rows
 from beamzero.web.sessions import Sessions, UnknownSession

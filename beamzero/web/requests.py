@@ -14,7 +14,6 @@ from beamzero.records.files import format_record
 from beamzero.records.record import Followed, GameRecord, is_chance
 from beamzero.web.agents import AgentPool, Stopped
 from beamzero.web.background import Background
-from beamzero.web.describe import describe_position
 from beamzero.web.messages import (
     AnalyseMessage,
     LookMessage,
@@ -25,7 +24,7 @@ from beamzero.web.messages import (
     ReviewMessage,
 )
 from beamzero.web.offers import AgentOffer, Offers
-from beamzero.web.pages import LiveSession, Pages, SendToPage
+from beamzero.web.pages import LiveSession, Pages, SendToPage, describe_position
 from beamzero.web.session import GameSession
 from beamzero.web.sessions import DELETED, Change, Sessions
 from beamzero.web.turns import SessionTurns

@@ -44,9 +44,9 @@ def plain_iteration(algorithm, state, rate, key):
     games = jax.tree.map(lambda *x: np.concatenate(x), *shards)
     memory = []  # D_ER
     for game in range(games.length.size):
-        for turn in range(int(games.length[game])):
-            one = jax.tree.map(lambda x, game=game, turn=turn: x[game, turn], games.states)
-            memory.append((one, float(games.outcome[game, turn])))
+        for ply in range(int(games.length[game])):
+            one = jax.tree.map(lambda x, game=game, ply=ply: x[game, ply], games.states)
+            memory.append((one, float(games.outcome[game, ply])))
     states = jax.tree.map(lambda *rows: np.stack(rows), *[one for one, _ in memory])
     outcomes = jnp.array([outcome for _, outcome in memory], jnp.float32)
 

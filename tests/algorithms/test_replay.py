@@ -11,20 +11,20 @@ from beamzero.algorithms.probs.replay import remember, remember_with_rolls, some
 from beamzero.algorithms.probs.self_play import Games, Rolls
 
 
-def made(lengths, turns=5):
+def made(lengths, plies=5):
     """Games whose states say where they belong."""
-    number, turn = np.mgrid[: len(lengths), :turns].astype(np.int32)
-    played = turn < np.array(lengths)[:, None]
+    number, ply = np.mgrid[: len(lengths), :plies].astype(np.int32)
+    played = ply < np.array(lengths)[:, None]
     return Games(
-        states={"number": jnp.array(number), "turn": jnp.array(turn)},
+        states={"number": jnp.array(number), "ply": jnp.array(ply)},
         played=jnp.array(played),
-        outcome=jnp.array(np.where(played, number + turn / 10, np.nan), jnp.float32),
+        outcome=jnp.array(np.where(played, number + ply / 10, np.nan), jnp.float32),
         length=jnp.array(lengths, jnp.int32),
     )
 
 
 def rows(memory):
-    columns = (np.asarray(memory.states[name])[: memory.size].tolist() for name in ("number", "turn"))
+    columns = (np.asarray(memory.states[name])[: memory.size].tolist() for name in ("number", "ply"))
     return list(zip(*columns, strict=True))
 
 
@@ -32,7 +32,7 @@ def rows(memory):
 @pytest.mark.parametrize("capacity", [1, 2, 4, 9, 15])
 def test_it_holds_the_last_states_in_order(lengths, capacity):
     memory = remember(capacity, made(lengths))
-    everything = [(game, turn) for game, length in enumerate(lengths) for turn in range(length)]
+    everything = [(game, ply) for game, length in enumerate(lengths) for ply in range(length)]
     assert rows(memory) == everything[-capacity:]
     assert memory.outcome.shape == (capacity,)
     np.testing.assert_allclose(
@@ -46,12 +46,12 @@ def test_positions_before_a_roll_stand_behind_the_ones_that_led_there():
     rolled = np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]], bool)
     states = jax.tree.map(lambda x: 100 + x, games.states)
     games = games._replace(rolls=Rolls(states, jnp.array(rolled), -games.outcome))
-    wanted = [(0, 0), (100, 100), (0, 1), (0, 2), (100, 102), *((1, turn) for turn in range(5)), (101, 104), (2, 0)]
+    wanted = [(0, 0), (100, 100), (0, 1), (0, 2), (100, 102), *((1, ply) for ply in range(5)), (101, 104), (2, 0)]
     assert rows(remember_with_rolls(20, games)) == wanted
     memory = remember_with_rolls(7, games)
     assert rows(memory) == wanted[-7:], "the oldest go first"
     np.testing.assert_allclose(memory.outcome[:7], outcomes(wanted[-7:]), rtol=1e-6)
-    assert rows(remember(20, some_games(games, 1, 2))) == [*((1, turn) for turn in range(5)), (2, 0)]
+    assert rows(remember(20, some_games(games, 1, 2))) == [*((1, ply) for ply in range(5)), (2, 0)]
 
 
 def outcomes(places):

@@ -72,7 +72,7 @@ def replay(game, games, number):
     """The actions of one game, found by trying all legal moves on the host, up to where it stands now."""
     step, over = compiled(game.step), compiled(game.over)
     length = int(games.played[:, number].sum())
-    states = [*(one(games.states, turn, number) for turn in range(length)), one(games.now, number)]
+    states = [*(one(games.states, ply, number) for ply in range(length)), one(games.now, number)]
     assert same_bits(states[0], game.init(KEY))
     actions = []
     for before, after in itertools.pairwise(states):
@@ -93,13 +93,13 @@ def test_games_are_legal_and_recorded_as_they_went(game):
         length = int(games.played[:, number].sum())
         assert games.played[:length, number].all() and over(one(games.now, number)), "played to the end"
         result = float(score(one(games.now, number)))
-        movers = [int(player(one(games.states, turn, number))) for turn in range(length)]
+        movers = [int(player(one(games.states, ply, number))) for ply in range(length)]
         assert outcome[:length, number].tolist() == [result if mover == 0 else -result for mover in movers]
         ends |= {result}
         twice += sum(a == b for a, b in itertools.pairwise(movers))
-        for turn, action in enumerate(replay(game, games, number)):
-            legal = game.legal_actions(one(games.states, turn, number))
-            policy = games.policy[turn, number].astype(float)
+        for ply, action in enumerate(replay(game, games, number)):
+            legal = game.legal_actions(one(games.states, ply, number))
+            policy = games.policy[ply, number].astype(float)
             assert policy[: len(legal)].sum() == pytest.approx(1, abs=2e-3) and not policy[len(legal) :].any()
             chosen = policy[legal.index(action)]
             assert chosen > 0, "only what was tried is played"
@@ -115,11 +115,11 @@ def test_what_is_recorded_is_what_the_search_finds_there():
     games, evaluations = searched(TIC_TAC_TOE)
     find_targets = jax.jit(functools.partial(SEARCH.search_targets, TIC_TAC_TOE, pick=lambda draw, best: best))
     asked = 0
-    for turn in range(int(games.turn)):
-        found = jax.device_get(find_targets(evaluator(TIC_TAC_TOE), one(games.states, turn), KEY))
-        played = games.played[turn]
-        np.testing.assert_array_equal(found.policy.astype(np.float16)[played], games.policy[turn][played])
-        np.testing.assert_allclose(found.value[played], games.value[turn][played], atol=1e-6)
+    for ply in range(int(games.ply)):
+        found = jax.device_get(find_targets(evaluator(TIC_TAC_TOE), one(games.states, ply), KEY))
+        played = games.played[ply]
+        np.testing.assert_array_equal(found.policy.astype(np.float16)[played], games.policy[ply][played])
+        np.testing.assert_allclose(found.value[played], games.value[ply][played], atol=1e-6)
         asked += int(found.evaluations[played].sum())
     # A search asks once about its root and once in each simulation that ends in a new position that is not final.
     assert asked == evaluations <= games.played.sum() * (SEARCH.sims + 1)
@@ -168,8 +168,8 @@ def play_same(first=0, progress=no_progress, **changes):
 
 
 def slots(games, number) -> list[int]:
-    """Which of the legal moves was played, turn by turn."""
-    states = [one(games.states, turn, number) for turn in range(9)]
+    """Which of the legal moves was played, ply by ply."""
+    states = [one(games.states, ply, number) for ply in range(9)]
     moves = replay(TIC_TAC_TOE, games, number)
     return [TIC_TAC_TOE.legal_actions(state).index(move) for state, move in zip(states, moves, strict=False)]
 
@@ -212,7 +212,7 @@ def test_a_cut_game_may_count_as_a_share_of_what_the_evaluation_says(share, scal
             cut += 1
             value = float(own_evaluation(jax.tree.map(lambda x: x[None], now))[0])
             result[number] = share * sign * np.tanh(scale * np.arctanh(value))
-        sides = 1 - 2 * np.array([int(player(one(games.states, turn, number))) for turn in range(6)])
+        sides = 1 - 2 * np.array([int(player(one(games.states, ply, number))) for ply in range(6)])
         np.testing.assert_allclose(outcome[:, number], sides * result[number], atol=1e-6)
     assert 0 < cut < GAMES and len({round(x, 3) for x in result}) > 3, "some games were cut, with different results"
 
@@ -221,8 +221,8 @@ def test_a_result_counts_for_less_the_later_it_comes():
     games, _ = play_same(games=40)
     whole, faded = (np.asarray(targets(TIC_TAC_TOE, Credit(discount=share), games)) for share in (1.0, 0.5))
     for number in range(40):
-        for turn, left in enumerate(range(games.played[:, number].sum(), 0, -1)):
-            assert faded[turn, number] == whole[turn, number] * 0.5**left
+        for ply, left in enumerate(range(games.played[:, number].sum(), 0, -1)):
+            assert faded[ply, number] == whole[ply, number] * 0.5**left
     assert whole[games.played].any() and not whole[games.played].all(), "games were won, and games were drawn"
 
 
@@ -238,9 +238,9 @@ def test_a_cut_game_is_a_draw_and_finished_games_are_told():
     ended = np.flatnonzero(~going_on)
     played = cut.played[:, ended]
     assert (outcome[:, ended][played] == full[:6, ended][played]).all() and outcome[:, ended][played].any()
-    assert (asked_before, asked) == (cut.played.sum(), whole.played.sum()), "one evaluation a running game and turn"
+    assert (asked_before, asked) == (cut.played.sum(), whole.played.sum()), "one evaluation a running game and ply"
     ends = whole.played.sum(axis=0)
-    assert told == [int((ends <= turn).sum()) for turn in range(1, len(told) + 1)] and told[-1] == 40
+    assert told == [int((ends <= ply).sum()) for ply in range(1, len(told) + 1)] and told[-1] == 40
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of
         for credit in (Credit(), Credit(evaluation=0.3, search_value=0.2), Credit(search_value=1.0))
     )
     says = jax.jit(feature_evaluator(KALAH).value)
-    evaluated = np.stack([np.asarray(says(jax.tree.map(lambda x: x[turn], games.states))) for turn in range(6)])
+    evaluated = np.stack([np.asarray(says(jax.tree.map(lambda x: x[ply], games.states))) for ply in range(6)])
     played = np.asarray(games.played)
     np.testing.assert_allclose(mixed[played], (0.5 * plain + 0.3 * evaluated + 0.2 * searched)[played], atol=1e-6)
     assert len(np.unique(evaluated[played].round(3))) > 3, "states are worth different things"
@@ -261,7 +261,7 @@ def test_a_share_of_the_games_own_evaluation_of_each_state_is_taken_from_that_of
 
 
 def each_game(games, place):
-    """The first and the last turn of each game of a place."""
+    """The first and the last ply of each game of a place."""
     lasts = np.flatnonzero(games.ended[:, place]).tolist()
     return list(zip([0, *(last + 1 for last in lasts)], lasts, strict=False))
 
@@ -286,8 +286,8 @@ def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_t
             assert games.played[first : last + 1, place].all() and last - first < max_turns
             opening = one(games.openings, number % plan.openings, place)
             assert same_bits(one(games.states, first, place), opening), "each begins where it should"
-            for turn in range(first, last):
-                before, after = (one(games.states, which, place) for which in (turn, turn + 1))
+            for ply in range(first, last):
+                before, after = (one(games.states, which, place) for which in (ply, ply + 1))
                 assert any(same_bits(step(before, jnp.int32(a)), after) for a in game.legal_actions(before))
             ends = [
                 step(one(games.states, last, place), jnp.int32(a))
@@ -299,9 +299,9 @@ def test_where_a_game_ended_the_next_one_begins_until_the_time_is_up(game, max_t
             were_cut += cut and result not in finished
             assert result in finished or (cut and result == 0)
             results |= {result}
-            for turn in range(first, last + 1):
-                side = 1 - 2 * int(player(one(games.states, turn, place)))
-                assert outcome[turn, place] == side * result * 0.5 ** (last + 1 - turn)
+            for ply in range(first, last + 1):
+                side = 1 - 2 * int(player(one(games.states, ply, place)))
+                assert outcome[ply, place] == side * result * 0.5 ** (last + 1 - ply)
         assert not games.played[last + 1 :, place].any(), "and then the place is empty"
         assert last >= on, "until then no place waits"
     assert begun > 2 * GAMES and results >= {1.0, -1.0} and (were_cut > 0) == (game is KALAH)
@@ -327,7 +327,7 @@ def test_a_shard_that_plays_on_begins_with_the_games_of_one_that_does_not():
 @pytest.mark.slow
 def test_a_place_whose_last_game_was_cut_asks_nothing_more():
     cut, asked = play_same(games=8, play_on=12, max_turns=6)
-    assert asked == cut.played.sum() < 8 * int(cut.turn), "one evaluation a running game and turn"
+    assert asked == cut.played.sum() < 8 * int(cut.ply), "one evaluation a running game and ply"
     lengths = [last + 1 - first for place in range(8) for first, last in each_game(cut, place)]
     assert min(lengths) < 6 == max(lengths), "some were cut"
 

@@ -46,7 +46,7 @@ def replay(game, games, number):
     length = int(games.length[number])
     actions = []
     step, over = compiled(game.step), compiled(game.over)
-    states = [one(games.states, number, turn) for turn in range(length)]
+    states = [one(games.states, number, ply) for ply in range(length)]
     for before, after in itertools.pairwise(states):
         assert not over(before)
         fits = [a for a in game.legal_actions(before) if same(step(before, jnp.int32(a)), after)]
@@ -75,7 +75,7 @@ def test_games_are_legal_and_their_outcomes_are_the_movers(game):
         _, last = replay(game, games, number)
         # The move that ended the game is not stored, but its result must be that of one that could be played.
         results = {float(score(end)) for a in game.legal_actions(last) if over(end := step(last, jnp.int32(a)))}
-        signs = np.array([1 - 2 * int(player(one(games.states, number, turn))) for turn in range(length)])
+        signs = np.array([1 - 2 * int(player(one(games.states, number, ply))) for ply in range(length)])
         for_first = set((games.outcome[number, :length] * signs).tolist())
         assert len(for_first) == 1 and for_first <= results
         ends |= for_first
@@ -90,15 +90,15 @@ def test_dice_are_thrown_between_the_turns_and_the_positions_before_that_are_kep
     moved, thrown = (jax.jit(jax.vmap(way, (None, 0))) for way in (game.step, game.resolve))
     player = compiled(game.player)
     seen = 0
-    for number, turn in itertools.product(range(8), range(0, 60, 7)):
+    for number, ply in itertools.product(range(8), range(0, 60, 7)):
         before, roll, after = (one(x, number, t) for x, t in (
-            (games.states, turn), (games.rolls.states, turn), (games.states, turn + 1)
+            (games.states, ply), (games.rolls.states, ply), (games.states, ply + 1)
         ))  # fmt: skip
         actions = jnp.array(game.legal_actions(before), jnp.int32)
         reached = jax.device_get(moved(before, jnp.resize(actions, game.max_moves)))
         assert any(same(roll, one(reached, i)) for i in range(len(actions)))
-        assert games.rolls.played[number, turn] == (int(player(roll)) == CHANCE)
-        if games.rolls.played[number, turn]:
+        assert games.rolls.played[number, ply] == (int(player(roll)) == CHANCE)
+        if games.rolls.played[number, ply]:
             faces = jax.device_get(thrown(roll, jnp.arange(game.num_chance)))
             assert any(same(after, one(faces, i)) for i in range(game.num_chance))
             seen += 1
@@ -151,10 +151,10 @@ def test_after_the_sampled_moves_the_best_one_is_played(game):
     sampled_were_best = []
     for number in range(24):
         actions, _ = replay(game, games, number)
-        for turn, action in enumerate(actions):
-            legal = game.legal_actions(one(games.states, number, turn))
-            best = max(legal, key=lambda a: scores[number, turn, a])
-            if turn >= 3:
+        for ply, action in enumerate(actions):
+            legal = game.legal_actions(one(games.states, number, ply))
+            best = max(legal, key=lambda a: scores[number, ply, a])
+            if ply >= 3:
                 assert action == best
             else:
                 sampled_were_best.append(action == best)

@@ -55,14 +55,14 @@ def plain_targets(seen: Played, trace: float) -> np.ndarray:
     wanted, over = np.zeros(seen.value.shape), np.asarray(is_over(seen.states))
     for game in range(seen.value.shape[1]):
         length = int(seen.played[:, game].sum())
-        for turn in reversed(range(length)):
-            if over[turn, game] or turn == length - 1:
-                wanted[turn, game] = seen.value[turn, game]
-            elif seen.random[turn + 1, game]:
-                wanted[turn, game] = seen.best[turn + 1, game]
+        for ply in reversed(range(length)):
+            if over[ply, game] or ply == length - 1:
+                wanted[ply, game] = seen.value[ply, game]
+            elif seen.random[ply + 1, game]:
+                wanted[ply, game] = seen.best[ply + 1, game]
             else:
-                later = wanted[turn + 1, game]
-                wanted[turn, game] = (1 - trace) * seen.best[turn + 1, game] + trace * later
+                later = wanted[ply + 1, game]
+                wanted[ply, game] = (1 - trace) * seen.best[ply + 1, game] + trace * later
     return wanted
 
 
@@ -83,15 +83,15 @@ def test_games_are_played_by_the_rules_and_the_best_move_is_chosen_where_none_is
     assert 0.2 < seen.random[seen.played].mean() < 0.4
     assert (seen.value[seen.played & ~seen.random] == seen.best[seen.played & ~seen.random]).all()
     # After a move chance decides, or the same side goes on, or the game is over.
-    turns, places = np.array([(0, 0), (1, 3), (7, 5), (20, 9)]).T
-    before, after = (jax.tree.map(lambda x, t=t: x[t, places], seen.states) for t in (turns, turns + 1))
+    plies, places = np.array([(0, 0), (1, 3), (7, 5), (20, 9)]).T
+    before, after = (jax.tree.map(lambda x, t=t: x[t, places], seen.states) for t in (plies, plies + 1))
     values, listed = jax.device_get(values_of_moves(evaluator, before))
     moved = jax.device_get(jax.jit(jax.vmap(BACKGAMMON.player))(before)) != CHANCE
     assert moved.sum() > 1
     for row in np.flatnonzero(moved):
         sign = 1 - 2 * int(before.side[row])
         own = np.where(listed[row], values[row] * sign, -np.inf)
-        assert seen.best[turns[row] + 1, places[row]] * sign == pytest.approx(own.max(), abs=1e-5)
+        assert seen.best[plies[row] + 1, places[row]] * sign == pytest.approx(own.max(), abs=1e-5)
     assert (after.ply == before.ply + 1).all()
 
 

@@ -16,18 +16,18 @@ from beamzero.games.tic_tac_toe import TicTacToeState
 from tests.training.toy import same_bits
 
 GAME = make_game("tic_tac_toe")
-TURNS, GAMES = 9, 4
+PLIES, GAMES = 9, 4
 
 
 def some_games(rng: np.random.Generator) -> SearchedGames:
-    """Games of one to nine turns with stones enough for the side to move to be right, and any numbers beside."""
-    lengths = rng.integers(1, TURNS + 1, GAMES)
-    filled = [(1 << turn) - 1 for turn in range(TURNS)]
+    """Games of one to nine plies with stones enough for the side to move to be right, and any numbers beside."""
+    lengths = rng.integers(1, PLIES + 1, GAMES)
+    filled = [(1 << ply) - 1 for ply in range(PLIES)]
     stones = np.array([[[here & 0o525, here & 0o252] for here in filled] for _ in range(GAMES)], np.uint16)
-    states = TicTacToeState(stones.swapaxes(0, 1), rng.integers(-100, 100, (TURNS, GAMES)).astype(np.int8))
+    states = TicTacToeState(stones.swapaxes(0, 1), rng.integers(-100, 100, (PLIES, GAMES)).astype(np.int8))
     winner = rng.choice(np.array([-1, 0, 1], np.int8), GAMES)
     now = TicTacToeState(np.full((GAMES, 2), 0o777, np.uint16), winner)
-    turns = np.arange(TURNS)[:, None]
+    plies = np.arange(PLIES)[:, None]
     return SearchedGames(
         now=now,
         greedy=np.zeros(GAMES, bool),
@@ -35,12 +35,12 @@ def some_games(rng: np.random.Generator) -> SearchedGames:
         begun=np.zeros(GAMES, np.int32),
         number=np.zeros(GAMES, np.int32),
         states=states,
-        policy=rng.random((TURNS, GAMES, 9)).astype(np.float16),
-        value=rng.uniform(-1, 1, (TURNS, GAMES)).astype(np.float32),
-        played=turns < lengths[None],
-        ended=turns == lengths[None] - 1,
-        result=np.broadcast_to(winner.astype(np.float32), (TURNS, GAMES)),
-        turn=np.int32(TURNS),
+        policy=rng.random((PLIES, GAMES, 9)).astype(np.float16),
+        value=rng.uniform(-1, 1, (PLIES, GAMES)).astype(np.float32),
+        played=plies < lengths[None],
+        ended=plies == lengths[None] - 1,
+        result=np.broadcast_to(winner.astype(np.float32), (PLIES, GAMES)),
+        ply=np.int32(PLIES),
         evaluations=np.int32(0),
     )
 
@@ -66,11 +66,11 @@ def test_it_holds_what_a_deque_would(capacity, share):
         window = keep(GAME, Credit(search_value=share), window, games)
         overflows += games.played.sum() > capacity
         for game in range(GAMES):
-            for turn in range(int(games.played[:, game].sum())):
-                sign = 1 if turn % 2 == 0 else -1
-                outcome = (1 - share) * sign * games.now.winner[game] + share * games.value[turn, game]
-                state = [games.states.stones[turn, game], games.states.winner[turn, game]]
-                plain.append([*state, games.policy[turn, game], np.float32(outcome)])
+            for ply in range(int(games.played[:, game].sum())):
+                sign = 1 if ply % 2 == 0 else -1
+                outcome = (1 - share) * sign * games.now.winner[game] + share * games.value[ply, game]
+                state = [games.states.stones[ply, game], games.states.winner[ply, game]]
+                plain.append([*state, games.policy[ply, game], np.float32(outcome)])
         ours = remembered(window)
         assert len(ours) == len(plain)
         for row, expected in zip(ours, plain, strict=True):

@@ -119,7 +119,7 @@ def small_searches(monkeypatch):
     monkeypatch.setattr(bench_mcts, "_NETS", {"tiny": "mlp:width=8,depth=1"})
     monkeypatch.setattr(bench_mcts, "_SIMS", 6)
     monkeypatch.setattr(bench_mcts, "_ROOTS", {"cpu": 4})
-    monkeypatch.setattr(bench_mcts, "searches_at_once", lambda: 3)
+    monkeypatch.setattr(bench_mcts, "programs_at_once", lambda: 3)
     monkeypatch.setattr(bench_mcts, "on_every_core", lambda run: [run() for _ in range(3)])
 
     def seconds_of(*runs):
@@ -163,7 +163,7 @@ def test_the_fastest_batch_is_found_within_its_limits(monkeypatch):
         return [{4: 1.0, 8: 1.0, 16: 8.0}[tried[-1]]]
 
     monkeypatch.setattr(bench_games, "seconds_of", seconds)
-    monkeypatch.setattr(bench_games, "searches_at_once", lambda: 1)
+    monkeypatch.setattr(bench_games, "programs_at_once", lambda: 1)
     rules = RandomRules(lambda key: jnp.int32(0), lambda state, draw: (state + 1, state > 5))
     assert fastest(rules).moves == 8 * 16 and tried == [4, 8, 16]
     tried.clear()

@@ -29,7 +29,7 @@ BAD_OPENINGS = ("The same", "What", "Whether it")
 FAMILIES = {"Player"}  # abstract: to ask for one of these is fine, to ask for one of their kinds is not
 PLACES = ("games", "nets", "players", "search", "solvers", "training", "algorithms")
 TYPE_VARIABLES = {"TypeVar", "TypeVarTuple", "ParamSpec"}
-TELLTALE = {"kind", "name", "algorithm", "head"}
+TELLTALE = {"kind", "name", "algorithm"}
 
 
 def sources() -> Sources:
@@ -172,6 +172,8 @@ def ladders(tree: ast.Module, classes: Mapping[str, set[str]]) -> Iterator[int]:
 
     def tells(node: ast.AST) -> bool:
         match node:
+            case ast.Attribute(attr="head", value=ast.Name(id="spec" | "agent")):
+                return True
             case ast.Attribute(attr=name, value=ast.Name() | ast.Attribute() as value):
                 return name in TELLTALE and last_name(value) not in modules | {"field"}
             case ast.Name(id="algorithm") | ast.Subscript(slice=ast.Constant(value="algorithm")):
@@ -294,6 +296,7 @@ CLASSES = {"SearchPlayer": {"search", "seconds"}, "MCTS": {"sims"}}
         "getattr(self.player, 'seconds', None)",
         "getattr(self.player, field, None)",
         "player.kind == 'book'",
+        "spec.head in ('uci', 'gtp')",
         "CHESS = 'chess'\nself.game.name != CHESS",
         "GAMES = {'chess', 'go'}\ngame.name not in GAMES",
         "recipe.algorithm in ('td', 'probs')",
@@ -315,6 +318,7 @@ def test_a_question_is_seen(source: str) -> None:
         "getattr(error, 'strerror', None)",
         "getattr(settings, name)",
         "one.name == other.name",
+        "self.head == 'joint'",
         "from registry import ALGORITHMS\nalgorithm in ALGORITHMS",
         "Path(x).name == 'beamzero'",
         "match message:\n    case Move(): ...",

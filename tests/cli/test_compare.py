@@ -11,7 +11,7 @@ from beamzero.arena.battle import Battle
 from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
 from beamzero.experiments.comparison import Compared, Point
-from beamzero.training import config
+from beamzero.training import recipes
 from tests.experiments.test_compare import RECIPES
 from tests.training.toy import GAME
 
@@ -23,8 +23,8 @@ SMALL = [
 
 @pytest.fixture(autouse=True)
 def toy_recipes(monkeypatch):
-    every = {**config.list_recipes(), **{recipe.name: recipe for recipe in RECIPES}}
-    monkeypatch.setattr(config, "list_recipes", lambda: every)
+    every = {**recipes.list_recipes(), **{recipe.name: recipe for recipe in RECIPES}}
+    monkeypatch.setattr(recipes, "list_recipes", lambda: every)
 
 
 def finished_at(elo: float | None) -> Compared:

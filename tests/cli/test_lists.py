@@ -17,7 +17,7 @@ from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
 from beamzero.storage.agentfile import load_agent
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import Recipe, list_recipes
+from beamzero.training.recipes import Recipe, list_recipes
 from beamzero.training.settings import describe_settings
 from tests.training.toy import GAME, run_toy, same_bits
 

@@ -16,7 +16,7 @@ from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.storage.run import Run
-from beamzero.training.config import list_recipes
+from beamzero.training.recipes import list_recipes
 from tests.training.toy import GAME, SETTINGS, command, numbers, run_toy
 
 SHORT = {"iterations": 2, "rate_every": 1}

@@ -15,7 +15,7 @@ from beamzero.core.compiler import CompilationCount
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
 def test_every_item_is_done_in_order(monkeypatch, threads, count):
-    monkeypatch.setattr(cores, "searches_at_once", lambda on_host=False: threads)
+    monkeypatch.setattr(cores, "programs_at_once", lambda on_host=False: threads)
     assert list(cores.side_by_side(lambda item: jnp.int32(item) * 2, range(count))) == [2 * i for i in range(count)]
 
 

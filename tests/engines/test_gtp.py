@@ -47,9 +47,9 @@ def test_a_whole_game(name):
     ours, theirs = talk_about(name), talk_about(name)
     game = make_game(name)
     for _ in range(30 if name == "checkers" else game.max_plies):
-        if ours.engine.record.over:
+        if ours.engine.played.over:
             break
-        colour = "bw"[ours.engine.record.side]
+        colour = "bw"[ours.engine.played.side]
         legal = ask(ours, f"all_legal {colour}")[2:].split()
         move = ask(ours, f"genmove {colour}")
         assert move[2:] in legal and ask(theirs, f"play {colour} {move[2:]}") == "="
@@ -63,9 +63,9 @@ def test_othello_has_vertices_and_discs():
     talk = talk_about("othello:size=4")
     assert ask(talk, "play black B1") == "=" and ask(talk, "play WHITE a1") == "="
     assert ask(talk, "all_legal b")[2:].split() == ask(talk, "all_legal b")[2:].upper().split()
-    while not talk.engine.record.over:
-        ask(talk, f"genmove {'bw'[talk.engine.record.side]}")
-    squares = talk.engine.game.write_position(talk.engine.record.state).split()[0]
+    while not talk.engine.played.over:
+        ask(talk, f"genmove {'bw'[talk.engine.played.side]}")
+    squares = talk.engine.game.write_position(talk.engine.played.state).split()[0]
     lead = squares.count("X") - squares.count("O")
     assert ask(talk, "final_score") == f"= {'B' if lead > 0 else 'W'}+{abs(lead)}"
 
@@ -95,14 +95,14 @@ def test_othello_has_vertices_and_discs():
 def test_what_cannot_be_done_is_refused_and_changes_nothing(line, answer):
     talk = talk_about("tic_tac_toe")
     assert ask(talk, line).startswith(answer)
-    assert len(talk.engine.record.states) == 1
+    assert len(talk.engine.played.states) == 1
 
 
 def test_moves_are_taken_back():
     talk = talk_about("tic_tac_toe")
     assert [ask(talk, line) for line in ("play b a1", "undo", "play b b2", "undo")] == ["="] * 4
     assert [ask(talk, line) for line in ("play b b2", "boardsize 3", "play b b2", "clear_board")] == ["="] * 4
-    assert len(talk.engine.record.states) == 1
+    assert len(talk.engine.played.states) == 1
 
 
 def test_the_clock_is_kept():

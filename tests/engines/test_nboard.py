@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamzero.core.errors import BadInput
-from beamzero.engines import ggf
-from beamzero.engines.nboard import NBoardEngine
+from beamzero.engines.nboard import NBoardEngine, play_ggf_move, read_ggf, write_ggf_move
 from beamzero.games import make_game
 from tests.engines.stub import Broken, Patient, Talk
 
@@ -36,9 +35,9 @@ def test_the_session_of_the_documentation(talk):
     assert (lines[0], lines[-1]) == ("status thinking", "status waiting")
     assert [line.split()[0] for line in lines[1:-2]] == ["nodestats", "nodestats"]
     move = re.fullmatch(r"=== ([A-H][1-8])/-?\d+\.\d\d/\d+\.\d\d", lines[-2])[1]
-    assert len(talk.engine.record.states) == 4  # NBoard plays the move, not the engine
+    assert len(talk.engine.played.states) == 4  # NBoard plays the move, not the engine
     assert talk.say(f"move {move}/0.5/1", "ping 2") == ["pong 2"]
-    assert len(talk.engine.record.states) == 5
+    assert len(talk.engine.played.states) == 5
     assert talk.say("learn") == ["learned"]
 
 
@@ -64,11 +63,11 @@ def test_a_ping_ends_what_is_being_thought(talk):
 
 
 def test_a_pass_is_played_and_written():
-    record = ggf.read_game(OTHELLO, f"(;GM[Othello]BO[8 {'-' * 24}---O*---{'---**---'}{'-' * 24} O]W[F4];)")
-    assert record.side == 0
-    assert (ggf.write_move("pass"), ggf.write_move("d3")) == ("PA", "D3")
+    played = read_ggf(OTHELLO, f"(;GM[Othello]BO[8 {'-' * 24}---O*---{'---**---'}{'-' * 24} O]W[F4];)")
+    assert played.side == 0
+    assert (write_ggf_move("pass"), write_ggf_move("d3")) == ("PA", "D3")
     with pytest.raises(BadInput, match="'pass' is not a legal move here"):
-        ggf.play_move(record, "PA/0.0/1")
+        play_ggf_move(played, "PA/0.0/1")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_a_pass_is_played_and_written():
 def test_what_cannot_be_is_said_and_changes_nothing(talk, wrong):
     (line,) = talk.say(wrong)
     assert line.startswith("status ") and "Error" not in line
-    assert len(talk.engine.record.states) == 1 and talk.engine.depth is None
+    assert len(talk.engine.played.states) == 1 and talk.engine.depth is None
 
 
 def test_a_finished_game_has_no_move(talk):

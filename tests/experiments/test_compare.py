@@ -19,7 +19,7 @@ from beamzero.games import make_game
 from beamzero.players.trained import load_trained
 from beamzero.search.simple import mean_moves
 from beamzero.storage.folders import prepare_folder
-from beamzero.training.config import Recipe
+from beamzero.training.recipes import Recipe
 from tests.training.toy import GAME, TOYS
 
 RECIPES = tuple(
@@ -52,8 +52,8 @@ def finished(tmp_path_factory):
 def watched(kind, shares, spent):
     iterate = kind.iterate
 
-    def watch(self, state, iteration, key, report, share=None):
-        state, record = iterate(self, state, iteration, key, report, share)
+    def watch(self, state, iteration, key, on_phase, share=None):
+        state, record = iterate(self, state, iteration, key, on_phase, share)
         if share is not None:  # the iteration that compiles has none
             shares.append(share)
             # Every position that a net was asked about: those of the searches, and in PROBS one look at Q a move.
@@ -152,7 +152,7 @@ def test_what_is_finished_is_not_done_again(finished, monkeypatch):
 
 @pytest.mark.slow
 def test_seconds_as_a_budget_count_training_alone(tmp_path, monkeypatch):
-    def iterate(self, state, iteration, key, report, share=None):
+    def iterate(self, state, iteration, key, on_phase, share=None):
         return state, {"evaluations": 10, "games": 1, "seconds": {"self_play": 1.0, "fit": 0.5}}
 
     monkeypatch.setattr(Probs, "iterate", iterate)
@@ -166,7 +166,7 @@ def test_seconds_as_a_budget_count_training_alone(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_one_iteration_may_pass_several_marks(tmp_path, monkeypatch):
-    def iterate(self, state, iteration, key, report, share=None):
+    def iterate(self, state, iteration, key, on_phase, share=None):
         return state, {"evaluations": 70, "games": 1, "seconds": {}}
 
     monkeypatch.setattr(Probs, "iterate", iterate)

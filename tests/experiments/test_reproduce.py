@@ -24,7 +24,7 @@ from beamzero.experiments.study import ITSELF, SOLVED, Panel, Study, StudyRun, T
 from beamzero.games import make_game
 from beamzero.storage.metrics import read_metrics
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import find_recipe, make_settings
+from beamzero.training.recipes import find_recipe, make_settings
 from tests.training.toy import NET
 
 SMALL = {

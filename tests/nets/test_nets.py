@@ -25,7 +25,7 @@ from beamzero.nets import (
 )
 from beamzero.nets.architectures import MLP, Conv, Dense, ResNet, _Conv3x3
 from beamzero.players.analysis import step
-from beamzero.training.config import find_recipe
+from beamzero.training.recipes import find_recipe
 from tests.conftest import relaxed_promotion
 
 CONNECT_FOUR = make_game("connect_four")

@@ -148,7 +148,7 @@ def test_a_best_move_by_the_game_s_own_evaluation_is_chosen_where_it_is_its_turn
 def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
     states, turn, chosen = random_positions(KALAH, NUMBER, seed=2), np.arange(NUMBER) % 5 != 2, []
     for cores in (1, 9):
-        monkeypatch.setattr("beamzero.players.player.searches_at_once", lambda *_, cores=cores: cores)
+        monkeypatch.setattr("beamzero.players.player.programs_at_once", lambda *_, cores=cores: cores)
         chosen.append(np.asarray(make_player(name, KALAH).choose(states, turn, jax.random.key(3))))
     assert (chosen[0] == chosen[1]).all()
 

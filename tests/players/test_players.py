@@ -177,7 +177,7 @@ def test_moves_do_not_depend_on_the_number_of_cores(monkeypatch, name):
     states, turn = positions(40), jnp.arange(40) % 5 != 2
     chosen = []
     for cores in (1, 3, 9):
-        monkeypatch.setattr("beamzero.players.player.searches_at_once", lambda on_host=False, cores=cores: cores)
+        monkeypatch.setattr("beamzero.players.player.programs_at_once", lambda on_host=False, cores=cores: cores)
         chosen.append(np.asarray(make_player(name, TIC_TAC_TOE).choose(states, turn, jax.random.key(3))))
     assert all((chosen[0] == other).all() for other in chosen[1:])
     assert len(set(chosen[0][turn].tolist())) > 3

@@ -105,7 +105,7 @@ def test_trees_are_counted_to_the_byte(name):
 def test_a_player_takes_what_the_programs_take_that_choose_at_the_same_time(monkeypatch):
     game, search = make_game("tic_tac_toe"), MCTS(sims=9)
     player = SearchPlayer("tree", game, search, zero_evaluator(game))
-    monkeypatch.setattr("beamzero.players.player.searches_at_once", lambda on_host=False: 2)
+    monkeypatch.setattr("beamzero.players.player.programs_at_once", lambda on_host=False: 2)
     assert player.bytes_needed(80) == 2 * search.bytes_needed(game, 10)
     assert player.bytes_needed(80, with_results=True) == search.bytes_needed(game, 80)
     assert player.bytes_needed(1) == search.bytes_needed(game, 1)

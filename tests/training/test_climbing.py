@@ -16,9 +16,9 @@ from beamzero.games import make_game
 from beamzero.nets import Net, count_parameters, make_net
 from beamzero.players import make_player
 from beamzero.storage.run import Run
-from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.measure import make_ladder_opponents
 from beamzero.training.pictures import draw_run
+from beamzero.training.recipes import find_recipe, make_settings
 from beamzero.training.report import Report
 from tests.training.toy import GAME, command, numbers, run_toy, same_bits, saved_tree, tree_hash
 

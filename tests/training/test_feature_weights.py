@@ -15,9 +15,8 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.search.features import feature_evaluator
 from beamzero.training.feature_weights import learn
-from beamzero.training.feature_weights.learn import Plan, learn_weights
+from beamzero.training.feature_weights.learn import Plan, fit_weights, learn_weights, regress
 from beamzero.training.feature_weights.positions import FeatureGames, Positions, QuietLines, _observe
-from beamzero.training.feature_weights.regression import fit_weights, regress
 
 GAME = make_game("kalah:houses=3,seeds=2")
 SMALL = Plan(games=60, rounds=2, depth=1, random_plies=4, trial_games=8)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from beamzero.algorithms.alphazero.loss import AlphaZeroLoss, AlphaZeroRows
-from beamzero.algorithms.probs.loss import QLoss, QRows
 from beamzero.algorithms.probs.replay import remember
 from beamzero.algorithms.probs.self_play import SelfPlay, self_play
+from beamzero.algorithms.probs.targets import QLoss, QRows
 from beamzero.core.compiler import CompilationCount
 from beamzero.games import make_game
 from beamzero.nets import Net, make_net

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 import pytest
 
-from beamzero.algorithms.probs.loss import QLoss
+from beamzero.algorithms.probs.targets import QLoss
 from beamzero.cli import main
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import make_game

@@ -13,8 +13,8 @@ import pytest
 from beamzero.games import make_game
 from beamzero.search.memory import total_bytes
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import list_recipes, make_settings
 from beamzero.training.loop import train
+from beamzero.training.recipes import list_recipes, make_settings
 from beamzero.training.request import RunRequest
 from tests.training.toy import NET, numbers
 

@@ -17,9 +17,9 @@ from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.metrics import read_metrics
 from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import find_recipe, make_settings
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.loop import Outcome, train
+from beamzero.training.recipes import find_recipe, make_settings
 from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.request import RunRequest
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from beamzero.games import OPEN, make_game
-from beamzero.web.describe import describe_position
+from beamzero.web.pages import describe_position
 from beamzero.web.session import GameSession
 from tests.web.serving import begin, seat, server
 from tests.web.test_session import refused

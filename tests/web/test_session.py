@@ -8,7 +8,7 @@ import pytest
 
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
-from beamzero.web.describe import describe_position, describe_result, names_of_sides
+from beamzero.web.pages import describe_position, describe_result, names_of_sides
 from beamzero.web.session import GameSession
 
 TIC_TAC_TOE, KALAH, BACKGAMMON = (make_game(name) for name in ("tic_tac_toe", "kalah", "backgammon"))

@@ -37,7 +37,7 @@ class AlphaZeroAgent:
         return make_joint_evaluator(nets["net"], weights["net"])
 
     def make_player(self, name: str, spec: Spec, game: Game) -> Player:
-        """``alphazero:PATH``, ``alphazero:PATH,sims=200``, ``alphazero:PATH,seconds=1``."""
+        """Make the player of ``alphazero:PATH``, ``alphazero:PATH,sims=200``, ``alphazero:PATH,seconds=1``."""
         source, options = take_trained(name, spec, {"sims": int, **LIMIT_OPTIONS, "c": float})
         searching = self.peeks(options)
         if "c" in options and not searching:
@@ -55,7 +55,7 @@ class AlphaZeroAgent:
         return bool({"sims", *LIMIT_OPTIONS} & set(options))
 
     def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """As many simulations as in self-play."""
+        """Search with as many simulations as in self-play."""
         return {"sims": str(settings.get("sims", 100))}
 
     def at_budget(self, game: Game, evaluations: int) -> dict[str, str]:

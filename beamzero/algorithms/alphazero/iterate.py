@@ -18,7 +18,7 @@ from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.algorithms.alphazero.window import Window, empty_window, keep
 from beamzero.arena.battle import battle
 from beamzero.arena.battle_size import battle_needs
-from beamzero.core.cores import searches_at_once
+from beamzero.core.cores import programs_at_once
 from beamzero.core.errors import RunStopped
 from beamzero.core.progress import OnPhase, OnProgress
 from beamzero.games import Game
@@ -75,7 +75,7 @@ class AlphaZero:
         return Net(self.game, make_net(self.settings.net), "joint", compute_dtype(self.settings.precision))
 
     def init(self, key: Array) -> AlphaZeroState:
-        """A net with random weights and no experience."""
+        """Make a net with random weights and an empty window."""
         weights = self.net.init(key)
         window = empty_window(self.game, self.settings.window)
         return AlphaZeroState(new_learner(weights), weights, window, (weights,) * self.settings.lag)
@@ -87,7 +87,7 @@ class AlphaZero:
         return AlphaZeroState(Learner(**tree["net"]), tree["best"], window, behind)
 
     def from_agent(self, fresh: AlphaZeroState, weights: Mapping[str, Weights]) -> AlphaZeroState:
-        """The net of an agent, which also plays the games of the first iterations; no experience."""
+        """Take the net of an agent, which also plays the games of the first iterations; the window is empty."""
         net = weights["net"]
         return AlphaZeroState(new_learner(net), net, fresh.window, (net,) * self.settings.lag)
 
@@ -95,7 +95,7 @@ class AlphaZero:
         return make_joint_evaluator(self.net, state.best)
 
     def player(self, state: AlphaZeroState) -> Player:
-        """The agent, as it is rated."""
+        """Make the agent, as it is rated."""
         search = self._puct(self.settings.rate_sims) if self.settings.rate_sims else Likeliest()
         return SearchPlayer("alphazero", self.game, search, self.evaluator(state))
 
@@ -107,8 +107,8 @@ class AlphaZero:
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, game, shard = self.settings, self.game, self._shard
         row = state_bytes(game) + 2 * game.max_moves
-        a_place = shard.turns * (row + 10) + shard.openings * state_bytes(game)
-        at_once = 0 if elsewhere else min(settings.lanes, searches_at_once())
+        a_place = shard.plies * (row + 10) + shard.openings * state_bytes(game)
+        at_once = 0 if elsewhere else min(settings.lanes, programs_at_once())
         # All shards, those that are played at the moment once more, and one as it comes into the window.
         games = (settings.games + max(1, at_once) * shard.games) * a_place
         window = settings.window * (row + 4)
@@ -137,11 +137,11 @@ class AlphaZero:
         state: AlphaZeroState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[AlphaZeroState, dict[str, Any]]:
-        """One iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
+        """Do one iteration: play with the search, remember, fit the net to what the searches found, and try it out."""
         settings = self.settings
         share = share_done(iteration, settings.iterations) if share is None else share
         fit_key = jax.random.split(jax.random.fold_in(key, iteration))[1]
@@ -149,10 +149,10 @@ class AlphaZero:
         clock = Stopwatch()
 
         agents = (*state.behind, state.best)
-        shards, evaluations = self._play(agents, iteration, key, report, executor)
+        shards, evaluations = self._play(agents, iteration, key, on_phase, executor)
         clock.lap("self_play")
 
-        report("fitting", 0, 1)
+        on_phase("fitting", 0, 1)
         window = state.window
         for games in shards:
             window = keep(self.game, self._credit, window, games)
@@ -164,13 +164,13 @@ class AlphaZero:
             raise RunStopped(f"the loss is {float(loss)}: try a smaller learning rate (it was {rate:g})")
         clock.lap("fit")
 
-        best, gate = self._gate(state.best, net.weights, iteration, report)
+        best, gate = self._gate(state.best, net.weights, iteration, on_phase)
         clock.lap("gate")
-        turns = sum(int(jnp.sum(games.played)) for games in shards)
+        plies = sum(int(jnp.sum(games.played)) for games in shards)
         played = sum(int(jnp.sum(games.ended)) for games in shards)
         return AlphaZeroState(net, best, window, agents[1:]), {
             **{name: float(part) for name, part in parts.items()}, "loss": float(loss), **gate,
-            "mean_turns": turns / played, "games": played, "states": turns,
+            "mean_turns": plies / played, "games": played, "states": plies,
             "remembered": int(window.size), "evaluations": evaluations, "learning_rate": rate,
             "seconds": clock.seconds,
         }  # fmt: skip
@@ -178,12 +178,12 @@ class AlphaZero:
     # --- playing ---------------------------------------------------------------------------------------------------
 
     def play(self, best: Weights, shards: Sequence[Shard], on_progress: OnProgress) -> list[tuple[SearchedGames, int]]:
-        """Play the games of shards, turn by turn. Returns for each its games, and how many evaluations they took."""
+        """Play the games of shards, ply by ply. Returns for each its games, and how many evaluations they took."""
         evaluator = make_joint_evaluator(self.net, best)
         return play_shards(self.game, self._target_search, self._shard, evaluator, shards, on_progress)
 
     def _play(
-        self, agents: Sequence[Weights], iteration: int, key: Array, report: OnPhase, executor: Executor
+        self, agents: Sequence[Weights], iteration: int, key: Array, on_phase: OnPhase, executor: Executor
     ) -> tuple[list[SearchedGames], int]:
         """Play the games of an iteration. Returns those of each shard, and how many evaluations they took.
 
@@ -191,7 +191,7 @@ class AlphaZero:
         """
         settings = self.settings
 
-        progress = functools.partial(report, "self-play")
+        progress = functools.partial(on_phase, "self-play")
 
         def batch(ahead: int) -> Batch:
             play_key = jax.random.split(jax.random.fold_in(key, iteration + ahead))[0]
@@ -249,8 +249,8 @@ class AlphaZero:
     def _gate_search(self) -> MCTS:
         return self._puct(self.settings.gate_sims or self.settings.sims)
 
-    def _gate(self, best: Weights, new: Weights, iteration: int, report: OnPhase) -> tuple[Weights, dict[str, Any]]:
-        """The weights that are the agent from now on, and the new net's score against the best one before."""
+    def _gate(self, best: Weights, new: Weights, iteration: int, on_phase: OnPhase) -> tuple[Weights, dict[str, Any]]:
+        """Choose the weights of the agent from now on. Returns also the new net's score against the best one before."""
         settings = self.settings
         if not settings.gate_games:
             return new, {}
@@ -260,7 +260,7 @@ class AlphaZero:
         ]
         result = battle(
             self.game, rivals[0], rivals[1], settings.gate_games, seed=iteration,
-            progress=functools.partial(report, "gate"),
+            progress=functools.partial(on_phase, "gate"),
         )  # fmt: skip
         passed = result.score >= settings.gate_score
         return new if passed else best, {

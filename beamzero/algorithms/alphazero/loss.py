@@ -53,9 +53,9 @@ class AlphaZeroLoss:
 
 
 def _cross_entropy(policy: Array, logits: Array, legal: Array) -> Array:
-    """float32 [B]: of `policy` [B, A] and the softmax of `logits` [B, A] over the moves that are `legal` [B, A].
+    """Compute the cross entropy of `policy` [B, A] and the softmax of `logits` [B, A] over the `legal` [B, A] moves.
 
-    0 where none is. What the others have as policy and logits has no influence.
+    Returns float32 [B]: 0 where no move is legal. What the others have as policy and logits has no influence.
     """
     # A finite number stands for minus infinity, so that the gradient of a row without legal moves is 0 and not NaN.
     chances = jax.nn.log_softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=1)

@@ -4,7 +4,7 @@ On a GPU all games run in one batch, on several in one batch each. A CPU has sev
 its own, one a core at a time.
 
 Games end at different times, and on a GPU a place whose game is over costs nearly as much as one that plays. So a shard
-may play on: for so many turns a new game begins wherever one has ended, and only then are those that run played out.
+may play on: for so many plies a new game begins wherever one has ended, and only then are those that run played out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from beamzero.training.executor import Shard
 
 @dataclasses.dataclass(frozen=True)
 class SearchPlay:
-    """How the games of one shard are played."""
+    """Says how the games of one shard are played."""
 
     games: int
     max_turns: int
@@ -45,40 +45,40 @@ class SearchPlay:
     handicap: float = 0.0
     """The share of places whose games begin with random moves of one side only; the other's are the net's."""
     play_on: int = 0
-    """Turns during which a new game begins wherever one has ended."""
+    """Plies during which a new game begins wherever one has ended."""
     adjudicate: float = 0.0
     """A cut game's result is this share of what the game's own evaluation says of its last position."""
     adjudicate_scale: float = 1.0
     """A factor of that evaluation, as logarithms of odds."""
 
     @property
-    def turns(self) -> int:
-        """T: the most turns of a place, over all of its games."""
+    def plies(self) -> int:
+        """Count the plies that a place has at most, over all of its games: T."""
         return self.play_on + self.max_turns
 
     @property
     def handicapped(self) -> int:
-        """H: the places, the first of a shard, whose games begin with one side at a disadvantage."""
+        """Count the places, the first of a shard, whose games begin with one side at a disadvantage: H."""
         return math.ceil(self.handicap * self.games - 1e-9)
 
     @property
     def openings(self) -> int:
-        """R: beginnings of games that are made for each place; with more games than that, it begins some anew."""
-        return 1 + -(-self.play_on // _TURNS_OF_A_SHORT_GAME)
+        """Count the openings that are made for each place: R. A place with more games than that begins some anew."""
+        return 1 + -(-self.play_on // _PLIES_OF_A_SHORT_GAME)
 
 
-_TURNS_OF_A_SHORT_GAME = 4
+_PLIES_OF_A_SHORT_GAME = 4
 """There are openings for all games of a place, unless they are even shorter on average."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Credit:
-    """How what came of a game is credited to the states on the way; as it stands, the result of the game to all."""
+    """Says how the result of a game is credited to the states on the way; by default, all of it to each."""
 
     search_value: float = 0.0
     """The share of what the search said, the rest being the game's result."""
     discount: float = 1.0
-    """A result d turns ahead counts discount^d of itself: discount^1 in the last state that was played in."""
+    """A result d plies ahead counts discount^d of itself: discount^1 in the last state that was played in."""
     evaluation: float = 0.0
     """The share of what the game's own evaluation says of the state itself, taken from that of the result."""
     evaluation_scale: float = 1.0
@@ -86,27 +86,27 @@ class Credit:
 
 
 class SearchedGames(NamedTuple):
-    """The games of G places over T turns, [T, G]. Before the end, what is not played yet holds anything."""
+    """The games of G places over T plies, [T, G]. Before the end, what is not played yet holds anything."""
 
     now: State  # [G, ...] where the games stand
     greedy: Array  # bool [G] whether the best move is always played
     openings: State  # [R, G, ...] where the games of a place begin, one after another
-    begun: Array  # int32 [G] the turn with which the game that is there began
+    begun: Array  # int32 [G] the ply with which the game that is there began
     number: Array  # int32 [G] how many began there before it
     states: State  # [T, G, ...] the decision states, in order
     policy: Array  # float16 [T, G, K] what the search says to play
     value: Array  # float32 [T, G] what it says the state is worth to the side to move
     played: Array  # bool [T, G] whether a game was played there then
-    ended: Array  # bool [T, G] whether that turn was the last of its game
-    result: Array  # float32 [T, G] where it was: what came of the game, for side 0
-    turn: Array  # int32 []
-    evaluations: Array  # int32 [] of the last turn, or before the first one of the openings
+    ended: Array  # bool [T, G] whether that ply was the last of its game
+    result: Array  # float32 [T, G] where it was: the result of the game for side 0
+    ply: Array  # int32 [] plies played
+    evaluations: Array  # int32 [] of the last ply, or before the first one of the openings
 
     def targets(self, game: Game, credit: Credit) -> Array:
-        """float32 [T, G]: what the value is to learn of each state that was played, for the side to move there."""
+        """Compute the value's target in each state that was played, for the side to move: float32 [T, G]."""
 
-        def earlier(later: tuple[Array, Array], turn: tuple[Array, Array]) -> tuple[tuple[Array, Array], Any]:
-            ended, result = turn
+        def earlier(later: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[tuple[Array, Array], Any]:
+            ended, result = row
             now = jnp.where(ended, result, later[0]), jnp.where(ended, 1.0, later[1] + 1.0)
             return now, now
 
@@ -135,20 +135,20 @@ def play_shards(
     """Play the games of shards to their end, each on a device of its own; and how many evaluations each took.
 
     A single shard, or as many as there are devices. `on_progress` is called with how many places are finished, of how
-    many; where a shard plays on, the share of the turns that are done stands for that.
+    many; where a shard plays on, the share of the plies that are done stands for that.
     """
     began = stacked(shards)
     evaluator = evaluator if len(shards) == 1 else everywhere(evaluator)
     at = on_each(_Begin(game, settings), evaluator, began), began.key
-    turn = _Turn(game, search, settings)
+    one_ply = _Ply(game, search, settings)
     evaluations = np.array(jax.device_get(at[0].evaluations), np.int64)
     idle = np.zeros(len(shards), np.int32)
-    for number in range(1, settings.turns + 1):
+    for number in range(1, settings.plies + 1):
         playing = idle < settings.games  # a shard that is finished waits for the others
-        at, finished = on_each(turn, evaluator, at, used_up=True)
+        at, finished = on_each(one_ply, evaluator, at, used_up=True)
         idle, asked = jax.device_get((finished, at[0].evaluations))
         evaluations += np.where(playing, asked, 0)
-        share = len(shards) * settings.games * number // settings.turns if settings.play_on else 0
+        share = len(shards) * settings.games * number // settings.plies if settings.play_on else 0
         on_progress(max(int(idle.sum()), share), len(shards) * settings.games)
         if int(idle.min()) == settings.games:
             break
@@ -163,7 +163,7 @@ class _Begin:
     settings: SearchPlay
 
     def __call__(self, evaluator: Evaluator, shard: Shard) -> SearchedGames:
-        game, turns, count = self.game, self.settings.turns, self.settings.games
+        game, plies, count = self.game, self.settings.plies, self.settings.games
         init_key, opening_key = jax.random.split(jax.random.split(shard.random_key)[0])
         states = self._open(count, init_key, opening_key)
         openings = jax.tree.map(lambda x: x[None], states)
@@ -177,20 +177,20 @@ class _Begin:
         # run.
         number = (shard.number + jnp.arange(count, dtype=jnp.int32)).astype(jnp.float32)
         share = self.settings.greedy_games
-        nothing, never = jnp.zeros((turns, count), jnp.float32), jnp.zeros((turns, count), jnp.bool_)
+        nothing, never = jnp.zeros((plies, count), jnp.float32), jnp.zeros((plies, count), jnp.bool_)
         return SearchedGames(
             now=jax.tree.map(lambda x: x[0], openings),
             greedy=jnp.floor((number + 1) * share) > jnp.floor(number * share),
             openings=openings,
             begun=jnp.zeros(count, jnp.int32),
             number=jnp.zeros(count, jnp.int32),
-            states=jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states),
-            policy=jnp.zeros((turns, count, game.max_moves), jnp.float16),
+            states=jax.tree.map(lambda x: jnp.zeros((plies, *x.shape), x.dtype), states),
+            policy=jnp.zeros((plies, count, game.max_moves), jnp.float16),
             value=nothing,
             played=never,
             ended=never,
             result=nothing,
-            turn=jnp.int32(0),
+            ply=jnp.int32(0),
             evaluations=evaluations,
         )
 
@@ -199,7 +199,7 @@ class _Begin:
         return open_at_random(self.game, self.settings.random_plies, states, opening_key)
 
     def _handicap(self, openings: State, evaluator: Evaluator, key: Array) -> tuple[State, Array]:
-        """The openings [R, G], in which now the net has moved for one side at the first H places; and its evaluations.
+        """Let the net move for one side of the `openings` [R, G] at the first H places. Returns also its evaluations.
 
         One round after another, since a net that is asked about all at once may need more memory than the games.
         """
@@ -252,7 +252,7 @@ def open_with_handicap(game: Game, most: int, states: State, evaluator: Evaluato
 
 
 def _draw_lengths(most: int, states: State, key: Array) -> tuple[Array, Array]:
-    """int32 [B]: how many moves each opening has, 0 to `most`; and a key for the moves."""
+    """Draw how many moves each opening has, 0 to `most`: int32 [B]. Returns also a key for the moves."""
     count_key, move_key = jax.random.split(key)
     return jax.random.randint(count_key, jax.tree.leaves(states)[0].shape[:1], 0, most + 1, jnp.int32), move_key
 
@@ -264,7 +264,7 @@ def _go_on(game: Game, states: State, moved: State, where: Array, key: Array) ->
 
 
 @dataclasses.dataclass(frozen=True)
-class _Turn:
+class _Ply:
     """A program: one move of every running game of a shard; and how many places are finished then."""
 
     game: Game
@@ -274,14 +274,14 @@ class _Turn:
     def __call__(
         self, evaluator: Evaluator, at: tuple[SearchedGames, Array]
     ) -> tuple[tuple[SearchedGames, Array], Array]:
-        """`at` are the games and the data of their shard's key, which come back with them."""
+        """Make the moves. `at` has the games and the data of their shard's key, which come back with them."""
         game, settings, (games, data) = self.game, self.settings, at
-        turn, now = games.turn, games.now
+        ply, now = games.ply, games.now
         play_key = jax.random.split(jax.random.wrap_key_data(data))[1]
-        search_key, draw_key = jax.random.split(jax.random.fold_in(play_key, turn))
-        own_turn = turn - games.begun
-        running = ~jax.vmap(game.over)(now) & (own_turn < settings.max_turns)
-        greedy = games.greedy | (own_turn >= (settings.sampled_moves or settings.max_turns))
+        search_key, draw_key = jax.random.split(jax.random.fold_in(play_key, ply))
+        own_ply = ply - games.begun
+        running = ~jax.vmap(game.over)(now) & (own_ply < settings.max_turns)
+        greedy = games.greedy | (own_ply >= (settings.sampled_moves or settings.max_turns))
 
         def pick(draw: Array, best: Array) -> Array:
             drawn = jax.random.categorical(draw_key, jnp.log(draw) / settings.temperature, axis=1).astype(jnp.int32)
@@ -289,27 +289,27 @@ class _Turn:
 
         found = self.search.search_targets(game, evaluator, now, search_key, pick)
         after = draw_chance(game, found.after, jax.random.fold_in(draw_key, 1))
-        ended = running & (jax.vmap(game.over)(after) | (own_turn + 1 >= settings.max_turns))
+        ended = running & (jax.vmap(game.over)(after) | (own_ply + 1 >= settings.max_turns))
         result = self._result(after)
         games = games._replace(
             now=after,
-            states=jax.tree.map(lambda h, s: h.at[turn].set(s), games.states, now),
-            policy=games.policy.at[turn].set(found.policy.astype(jnp.float16)),
-            value=games.value.at[turn].set(found.value),
-            played=games.played.at[turn].set(running),
-            ended=games.ended.at[turn].set(ended),
-            result=games.result.at[turn].set(result),
-            turn=turn + 1,
+            states=jax.tree.map(lambda h, s: h.at[ply].set(s), games.states, now),
+            policy=games.policy.at[ply].set(found.policy.astype(jnp.float16)),
+            value=games.value.at[ply].set(found.value),
+            played=games.played.at[ply].set(running),
+            ended=games.ended.at[ply].set(ended),
+            result=games.result.at[ply].set(result),
+            ply=ply + 1,
             evaluations=jnp.sum(jnp.where(running, found.evaluations, 0)),
         )
         if settings.play_on:
             games = games._replace(now=jax.vmap(keep_if)(running, after, now))  # a cut game stays where it was cut
-            games = self._begin_anew(games, ended & (turn < settings.play_on))
-        cut = games.turn - games.begun >= settings.max_turns
+            games = self._begin_anew(games, ended & (ply < settings.play_on))
+        cut = games.ply - games.begun >= settings.max_turns
         return (games, data), jnp.sum(jax.vmap(game.over)(games.now) | cut, dtype=jnp.int32)
 
     def _result(self, after: State) -> Array:
-        """float32 [G]: what games come to for side 0 if they end here, of themselves or because they are cut."""
+        """Compute the results for side 0 of games that end here, by the rules or because they are cut: float32 [G]."""
         result = jax.vmap(self.game.score)(after)
         if not self.settings.adjudicate:
             return result
@@ -318,12 +318,12 @@ class _Turn:
         return jnp.where(jax.vmap(self.game.over)(after), result, guess)
 
     def _begin_anew(self, games: SearchedGames, where: Array) -> SearchedGames:
-        """The games with the next one of each place `where` [G] that holds."""
+        """Begin the next game of each place where `where` [G] holds."""
         number = games.number + where.astype(jnp.int32)
         places = jnp.arange(where.shape[0], dtype=jnp.int32)
         following = jax.tree.map(lambda x: x[number % self.settings.openings, places], games.openings)
         return games._replace(
             now=jax.vmap(keep_if)(where, following, games.now),
-            begun=jnp.where(where, games.turn, games.begun),
+            begun=jnp.where(where, games.ply, games.begun),
             number=number,
         )

@@ -93,7 +93,7 @@ class AlphaZeroSettings(RunSettings):
     evaluation_value: float = setting(
         0.0,
         "Share of the game's own evaluation of a state in what the value learns of it: a first idea of what is "
-        "good, where results alone teach too slowly.",
+        "good, where training by results alone is too slow.",
         (0.0, 1.0),
     )
     adjudicate: float = setting(

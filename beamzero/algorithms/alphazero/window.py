@@ -22,7 +22,7 @@ class Window(NamedTuple):
     next: Array  # int32 [] the row to be written next
 
     def as_tree(self) -> dict[str, Any]:
-        """As plain dicts, which is how it lies on disk; the state by the number of its arrays."""
+        """Give the window as plain dicts, as it is saved; its rows by the number of their arrays."""
         arrays = jax.tree.leaves(self.rows)
         return {"rows": {str(i): array for i, array in enumerate(arrays)}, "size": self.size, "next": self.next}
 
@@ -35,7 +35,7 @@ class Window(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def empty_window(game: Game, capacity: int) -> Window:
-    """Room for `capacity` positions."""
+    """Make room for `capacity` positions."""
     state = jax.eval_shape(game.init, jax.random.key(0))
     rows = AlphaZeroRows(
         states=jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape), x.dtype), state),
@@ -47,7 +47,7 @@ def empty_window(game: Game, capacity: int) -> Window:
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def keep(game: Game, credit: Credit, window: Window, games: SearchedGames) -> Window:
-    """The window after the positions of `games` came in, game by game; of more than it holds, the last ones."""
+    """Add the positions of `games` to the window, game by game; of more than it holds, the last ones."""
     outcome = games.targets(game, credit)
     capacity = window.rows.outcome.shape[0]
 

@@ -37,7 +37,7 @@ class ProbsAgent:
         return make_evaluator(nets["value"], weights["value"], nets["q"], weights["q"])
 
     def make_player(self, name: str, spec: Spec, game: Game) -> Player:
-        """``probs:PATH``, ``probs:PATH,expand=200``, ``probs:PATH,seconds=1``, ``probs:PATH,expand=200,depth=4``."""
+        """Make the player of ``probs:PATH``, ``probs:PATH,seconds=1`` or ``probs:PATH,expand=200,depth=4``."""
         source, options = take_trained(name, spec, {"expand": int, "depth": int, "strict": bool, **LIMIT_OPTIONS})
         search: Search = OneLook()
         if self.peeks(options):
@@ -52,11 +52,11 @@ class ProbsAgent:
         return bool({"expand", *LIMIT_OPTIONS} & set(options))
 
     def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:
-        """One look: Q was taught what a search finds."""
+        """Play by one look: Q was trained to predict what a search finds."""
         return {}
 
     def at_budget(self, game: Game, evaluations: int) -> dict[str, str]:
-        """An expansion of the beam search puts every child to V, and the node to Q."""
+        """Count expansions: each puts every child of a node to V, and the node to Q."""
         return {"expand": str(max(1, round(evaluations / (1 + mean_moves(game)))))}
 
     def search_at_budget(self, game: Game, evaluations: int) -> Search:

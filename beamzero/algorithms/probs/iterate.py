@@ -12,12 +12,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from beamzero.algorithms.probs.agent import ProbsAgent
-from beamzero.algorithms.probs.loss import QLoss
 from beamzero.algorithms.probs.replay import all_games, remember, remember_with_rolls, some_games, thin_out
 from beamzero.algorithms.probs.self_play import Games, SelfPlay, self_play
 from beamzero.algorithms.probs.settings import ProbsSettings
-from beamzero.algorithms.probs.targets import Searches, cut_searches, gather, mix_in_q, search_some
-from beamzero.core.cores import searches_at_once
+from beamzero.algorithms.probs.targets import QLoss, Searches, cut_searches, gather, mix_in_q, search_some
+from beamzero.core.cores import programs_at_once
 from beamzero.core.errors import RunStopped
 from beamzero.core.progress import OnPhase
 from beamzero.games import Game
@@ -46,7 +45,7 @@ class ProbsState(NamedTuple):
 
     @property
     def weights(self) -> Weights:
-        """The weights of both nets, V and Q."""
+        """Give the weights of both nets, V and Q."""
         return {"value": self.value.weights, "q": self.q.weights}
 
 
@@ -80,7 +79,7 @@ class Probs:
         return compute_dtype(self.settings.precision)
 
     def init(self, key: Array) -> ProbsState:
-        """Two nets with random weights."""
+        """Make two nets with random weights."""
         value_key, q_key = jax.random.split(key)
         return ProbsState(new_learner(self.value_net.init(value_key)), new_learner(self.q_net.init(q_key)))
 
@@ -89,7 +88,7 @@ class Probs:
         return ProbsState(Learner(**tree["value"]), Learner(**tree["q"]))
 
     def from_agent(self, fresh: ProbsState, weights: Mapping[str, Weights]) -> ProbsState:
-        """Both nets of an agent, with fresh optimizers."""
+        """Take both nets of an agent, with fresh optimizers."""
         return ProbsState(new_learner(weights["value"]), new_learner(weights["q"]))
 
     def evaluator(self, state: ProbsState) -> Evaluator:
@@ -99,7 +98,7 @@ class Probs:
         return self.agent.evaluator({"value": self.value_net, "q": self.q_net}, weights)
 
     def player(self, state: ProbsState) -> Player:
-        """The agent: one look at Q."""
+        """Make the agent: one look at Q."""
         return SearchPlayer("probs", self.game, OneLook(), self.evaluator(state))
 
     @property
@@ -109,18 +108,19 @@ class Probs:
     def bytes_needed(self, elsewhere: bool = False) -> Needs:
         settings, game = self.settings, self.game
         row, slots = state_bytes(game) + 5, game.max_moves
-        turns = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
-        taught, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
-        trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * searches_at_once())
+        plies = settings.games * self._self_play.max_turns * (2 if game.num_chance else 1)
+        remembered, searched = self._capacity(settings.games, rolls=True), self._capacity(self._q_step)
+        trees = 0 if elsewhere else self._search.bytes_needed(game, self._search_batch * programs_at_once())
         v_rows = settings.value_batch_size * self.value_net.bytes_per_row()
         q_rows = settings.q_batch_size * self.q_net.bytes_per_row()
         held = {
             smaller(value_net=settings.value_net): learner_bytes(self.value_net),
             smaller(q_net=settings.q_net): learner_bytes(self.q_net),
             # As they were played, once more in one piece, and the places of their states.
-            fewer(games=settings.games): turns * (2 * row + 12),
+            fewer(games=settings.games): plies * (2 * row + 12),
             # What V learns from; what Q does, cut into searches too; what these find, here and on the host.
-            smaller(replay_capacity=settings.replay_capacity): (taught + 2 * searched) * row + searched * slots * 26,
+            smaller(replay_capacity=settings.replay_capacity): (remembered + 2 * searched) * row
+            + searched * slots * 26,
         }
         return together(
             held,
@@ -136,11 +136,11 @@ class Probs:
         state: ProbsState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[ProbsState, dict[str, Any]]:
-        """One iteration: play, fit V to the outcomes, search the states, fit Q to what the searches found, forget.
+        """Do one iteration: play, fit V to the outcomes, search the states, fit Q to what the searches found, forget.
 
         V learns what positions are worth before a roll too; searches start where someone chooses.
         """
@@ -152,23 +152,23 @@ class Probs:
         clock = Stopwatch()
 
         shards = cut_shards(iteration, settings.games, settings.lanes, play_key)
-        report("self-play", 0, settings.games)
+        on_phase("self-play", 0, settings.games)
         parts = []
         for part in executor.map(self.play, Batch(state.weights, shards)):
             parts.append(part)
-            report("self-play", len(parts) * self._self_play.games, settings.games)
+            on_phase("self-play", len(parts) * self._self_play.games, settings.games)
         games = all_games(parts)
         mean_turns = float(jnp.mean(games.length.astype(jnp.float32)))
         clock.lap("self_play")
 
-        report("fitting V", 0, 1)
+        on_phase("fitting V", 0, 1)
         memory = remember_with_rolls(self._capacity(settings.games, rolls=True), games)
         states = int(memory.size)
         if settings.q_value:
             outcome = mix_in_q(self.game, self.evaluator(state), memory, jnp.float32(settings.q_value))
             memory = memory._replace(outcome=outcome)
-        value, value_loss = self._fit(
-            ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
+        value, value_loss = self._fit_passes(
+            "V", ValueLoss(self.value_net, settings.symmetry), settings.value_batch_size, settings.value_passes,
             state.value, ValueRows(memory.states, memory.outcome), memory.size, settings.drop_ratio,
             slow_down * settings.value_learning_rate, value_key,
         )  # fmt: skip
@@ -185,14 +185,14 @@ class Probs:
                 part, drop = thin_out(part, jnp.float32(drop), jax.random.fold_in(step_key, 1)), 0.0
             size = int(part.size)
             some = cut_searches(part, self._search_batch, expand)
-            found = executor.map(self.search, Batch(state.weights, some))
+            results = executor.map(self.search, Batch(state.weights, some))  # searched as `gather` asks for them
             rows, asked = gather(
-                self.game, part, self._search_batch, found, functools.partial(self._searching, report, size)
+                self.game, part, self._search_batch, results, functools.partial(self._searching, on_phase, size)
             )
             clock.lap("search")
-            report("fitting Q", 0, 1)
-            q, q_loss = self._fit(
-                QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
+            on_phase("fitting Q", 0, 1)
+            q, q_loss = self._fit_passes(
+                "Q", QLoss(self.q_net, settings.symmetry), settings.q_batch_size, settings.q_passes,
                 state.q, rows, part.size, drop, slow_down * settings.q_learning_rate, step_key,
             )  # fmt: skip
             state = state._replace(q=q)
@@ -216,11 +216,12 @@ class Probs:
         return search_some(self.game, self._search, self._evaluator(weights), some)
 
     @staticmethod
-    def _searching(report: OnPhase, total: int, done: int) -> None:
-        report("searching", done, total)
+    def _searching(on_phase: OnPhase, total: int, done: int) -> None:
+        on_phase("searching", done, total)
 
-    def _fit(
+    def _fit_passes(
         self,
+        net: str,
         loss: Loss,
         batch_size: int,
         passes: int,
@@ -231,7 +232,10 @@ class Probs:
         rate: float,
         key: Array,
     ) -> tuple[Learner, float]:
-        """`passes` passes over rows, each less a share `drop`; and the last one's mean loss, which must be a number."""
+        """Fit `passes` passes over rows, each less a share `drop`. Returns also the mean loss of the last one.
+
+        RunStopped where that is no number; `net` is what the message calls the net.
+        """
         error = jnp.float32(0)
         for number in range(passes):
             learner, error = fit_pass(
@@ -239,8 +243,7 @@ class Probs:
                 jnp.float32(drop), jnp.float32(rate), jax.random.fold_in(key, number),
             )  # fmt: skip
         if not bool(jnp.isfinite(error)):
-            name = "V" if isinstance(loss, ValueLoss) else "Q"
-            raise RunStopped(f"the loss of {name} is {float(error)}: try a smaller learning rate (it was {rate:g})")
+            raise RunStopped(f"the loss of {net} is {float(error)}: try a smaller learning rate (it was {rate:g})")
         return learner, float(error)
 
     @functools.cached_property
@@ -259,9 +262,9 @@ class Probs:
         return BeamSearch(self.settings.expand, self.settings.depth, self.settings.strict_depth)
 
     def _capacity(self, games: int, rolls: bool = False) -> int:
-        """Room for all states of so many games, if that is allowed; with `rolls`, for those before a roll too."""
-        turns = self._self_play.max_turns * (2 if rolls and self.game.num_chance else 1)
-        return min(self.settings.replay_capacity, games * turns)
+        """Count the states of so many games, as far as they may be kept; with `rolls`, also those before a roll."""
+        plies = self._self_play.max_turns * (2 if rolls and self.game.num_chance else 1)
+        return min(self.settings.replay_capacity, games * plies)
 
     @property
     def _search_batch(self) -> int:

@@ -35,7 +35,7 @@ def remember(capacity: int, games: Games) -> Memory:
 
 @jax.jit
 def thin_out(memory: Memory, drop: Array, key: Array) -> Memory:
-    """`memory` less a random share `drop` [] of its states, the others in the same order."""
+    """Leave a random share `drop` [] of the states out of `memory`; the others stay in order."""
     rows = memory.outcome.shape[0]
     kept = (jnp.arange(rows) < memory.size) & (jax.random.uniform(key, (rows,)) >= drop)
     places, count = pack(kept)
@@ -50,15 +50,15 @@ def remember_with_rolls(capacity: int, games: Games) -> Memory:
 
 @jax.jit
 def _with_rolls(games: Games) -> Games:
-    """`games` with twice the turns: every second one is what the move led to, if dice were to be thrown there."""
+    """Give `games` twice the plies: every second one is what the move led to, if dice were to be thrown there."""
 
-    def by_turns(decision: Array, roll: Array) -> Array:
+    def by_plies(decision: Array, roll: Array) -> Array:
         both = jnp.stack([decision, roll], axis=2)
         return both.reshape(both.shape[0], -1, *both.shape[3:])
 
     assert games.rolls is not None
     decisions = Rolls(games.states, games.played, games.outcome)
-    states, played, outcome = jax.tree.map(by_turns, decisions, games.rolls)
+    states, played, outcome = jax.tree.map(by_plies, decisions, games.rolls)
     return Games(states, played, outcome, games.length)
 
 

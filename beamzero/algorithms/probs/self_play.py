@@ -3,7 +3,7 @@
 The paper mixes softmax(Q) with noise from a Dirichlet distribution, drawn anew for each move. All that is done with
 such noise is to draw one move from it, and that makes every legal move equally likely, by symmetry, whatever alpha is.
 So games have the same law where the noise gives each of n moves 1/n, and Gamma numbers, which would take longer than
-the nets (in chess 0.5 s a turn for 1000 games on one core), need not be drawn.
+the nets (in chess 0.5 s a ply for 1000 games on one core), need not be drawn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from beamzero.search.evaluator import Evaluator, choose_best, scores_of_moves, s
 
 @dataclasses.dataclass(frozen=True)
 class SelfPlay:
-    """How games are played: softmax(Q / temperature), mixed with noise; greedy after `sampled_moves`, if not 0."""
+    """Says how games are played: softmax(Q / temperature), mixed with noise; greedy after `sampled_moves`, if not 0."""
 
     games: int
     max_turns: int
@@ -35,17 +35,17 @@ class SelfPlay:
 
 
 class Games(NamedTuple):
-    """G finished games of at most T turns."""
+    """G finished games of at most T plies."""
 
     states: State  # [G, T, ...] the decision states, in order
     played: Array  # bool [G, T] whether the game got that far
     outcome: Array  # float32 [G, T] the game's result for the side to move in that state; 0 for a draw or a cut game
-    length: Array  # int32 [G] turns played
+    length: Array  # int32 [G] plies played
     rolls: Rolls | None = None  # None in a game without chance events
 
 
 class Rolls(NamedTuple):
-    """Positions after G moves in each of T turns, before the dice were thrown."""
+    """Positions after G moves in each of T plies, before the dice were thrown."""
 
     states: State  # [G, T, ...]
     played: Array  # bool [G, T] whether dice were to be thrown there
@@ -53,13 +53,13 @@ class Rolls(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """States as they are met, turn by turn."""
+    """States as they are met, ply by ply."""
 
     states: State  # [T, G, ...]
     played: Array  # bool [T, G]
 
-    def add(self, turn: Array, states: State, played: Array) -> _Seen:
-        return jax.tree.map(lambda seen, now: seen.at[turn].set(now), self, _Seen(states, played))
+    def add(self, ply: Array, states: State, played: Array) -> _Seen:
+        return jax.tree.map(lambda seen, now: seen.at[ply].set(now), self, _Seen(states, played))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
@@ -75,18 +75,18 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
     )
 
     def go_on(carry: tuple[Array, State, _Seen, _Seen | None]) -> Array:
-        turn, states, _, _ = carry
-        return (turn < settings.max_turns) & ~jnp.all(jax.vmap(game.over)(states))
+        ply, states, _, _ = carry
+        return (ply < settings.max_turns) & ~jnp.all(jax.vmap(game.over)(states))
 
     def body(carry: tuple[Array, State, _Seen, _Seen | None]) -> tuple[Array, State, _Seen, _Seen | None]:
-        turn, states, seen, rolls = carry
+        ply, states, seen, rolls = carry
         running = ~jax.vmap(game.over)(states)
-        action = choose_action(game, settings, evaluator, states, running, turn, jax.random.fold_in(play_key, turn))
+        action = choose_action(game, settings, evaluator, states, running, ply, jax.random.fold_in(play_key, ply))
         moved = jax.vmap(game.step)(states, action)
         if rolls is not None:
-            rolls = rolls.add(turn, moved, running & jax.vmap(functools.partial(chance_is_next, game))(moved))
-        after = draw_chance(game, moved, jax.random.fold_in(chance_key, turn))
-        return turn + 1, after, seen.add(turn, states, running), rolls
+            rolls = rolls.add(ply, moved, running & jax.vmap(functools.partial(chance_is_next, game))(moved))
+        after = draw_chance(game, moved, jax.random.fold_in(chance_key, ply))
+        return ply + 1, after, seen.add(ply, states, running), rolls
 
     start = jnp.int32(0), states, nothing, nothing if game.num_chance else None
     _, final, seen, rolls = lax.while_loop(go_on, body, start)
@@ -96,16 +96,16 @@ def self_play(game: Game, settings: SelfPlay, evaluator: Evaluator, key: Array) 
 
 
 def _by_game(game: Game, seen: _Seen, score: Array) -> tuple[State, Array, Array]:
-    """States and played [G, T], and float32 [G, T] the games' `score` [G] for the side that chooses next."""
+    """Give states and played as [G, T], and the games' `score` [G] for the side that chooses next, float32 [G, T]."""
     signs = jax.vmap(functools.partial(side_sign, game))(seen.states)
     states, played = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), seen)
     return states, played, (signs * score[None]).T
 
 
 def choose_action(
-    game: Game, settings: SelfPlay, evaluator: Evaluator, states: State, running: Array, turn: Array, key: Array
+    game: Game, settings: SelfPlay, evaluator: Evaluator, states: State, running: Array, ply: Array, key: Array
 ) -> Array:
-    """int32 [G]: a move for each running game."""
+    """Choose a move for each running game, int32 [G]."""
     draw_key, tie_key = jax.random.split(key)
     moves, _, listed = listed_moves(game, states)
     scores, _ = apply_packed(
@@ -114,12 +114,15 @@ def choose_action(
     scores = jnp.where(listed, scores, -jnp.inf)
     slot = jax.random.categorical(draw_key, jnp.log(move_probabilities(scores, settings)), axis=1)
     if settings.sampled_moves:
-        slot = jnp.where(turn < settings.sampled_moves, slot, choose_best(scores, tie_key)[0])
+        slot = jnp.where(ply < settings.sampled_moves, slot, choose_best(scores, tie_key)[0])
     return jnp.take_along_axis(moves, slot[:, None], axis=1)[:, 0]
 
 
 def move_probabilities(scores: Array, settings: SelfPlay) -> Array:
-    """float32 [G, K]: (1 - noise) softmax(scores / temperature) + noise / n, over the n slots that are not -inf."""
+    """Mix noise into softmax, float32 [G, K]: (1 - noise) softmax(scores / temperature) + noise / n.
+
+    n is the number of slots that are not -inf; the others have 0.
+    """
     listed = scores > -jnp.inf
     policy = jax.nn.softmax(scores / settings.temperature, axis=1)
     even = jnp.where(listed, 1 / jnp.sum(listed, axis=1, keepdims=True, dtype=jnp.float32), 0.0)

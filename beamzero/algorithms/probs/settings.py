@@ -21,10 +21,10 @@ class ProbsSettings(RunSettings):
 
     retired: ClassVar[frozenset[str]] = frozenset({"noise_alpha"})
 
-    q_games: int = setting(0, "Games whose states are searched to teach Q; 0 means all of them.", (0, 10**6))
+    q_games: int = setting(0, "Games whose states are searched to train Q; 0 means all of them.", (0, 10**6))
     q_games_per_step: int = setting(
         0,
-        "Teach Q in steps of this many games, searching each with the Q of the step before; 0 means in one step.",
+        "Train Q in steps of this many games, searching each with the Q of the step before; 0 means in one step.",
         (0, 10**6),
     )
     replay_capacity: int = setting(
@@ -83,10 +83,10 @@ class ProbsSettings(RunSettings):
             raise BadInput(f"q_games is {self.q_games}, but must be at most games, {self.games}")
         if self.expand_first > self.expand:
             raise BadInput(f"expand_first is {self.expand_first}, but must be at most expand, {self.expand}")
-        teaching = self.q_games or self.games
-        if self.q_games_per_step and teaching % self.q_games_per_step:
+        searched = self.q_games or self.games
+        if self.q_games_per_step and searched % self.q_games_per_step:
             raise BadInput(
-                f"q_games_per_step is {self.q_games_per_step}, but must divide the {teaching} games that teach Q"
+                f"q_games_per_step is {self.q_games_per_step}, but must divide the {searched} games that teach Q"
             )
         make_net(self.value_net)
         make_net(self.q_net)

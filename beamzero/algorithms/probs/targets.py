@@ -1,7 +1,11 @@
-"""Training targets: of Q by a beam search from every remembered state, and of V by outcomes and Q."""
+"""Training targets: for Q by a beam search from every remembered state, for V by outcomes and Q; and the loss of Q.
+
+V has the `ValueLoss` that all algorithms share.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -11,14 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from beamzero.algorithms.probs.loss import QRows
 from beamzero.algorithms.probs.replay import Memory
 from beamzero.core.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.games import Game, State
 from beamzero.games.chance import chance_is_next
+from beamzero.nets import Net, Weights
 from beamzero.search.beam import BeamSearch
 from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, RootMoves, scores_of_moves
+from beamzero.search.evaluator import Evaluator, RootMoves, scores_of_moves, spread
+from beamzero.training.fit import Aside, mean_square, observe
 
 
 class Searches(NamedTuple):
@@ -49,6 +54,14 @@ def search_some(game: Game, search: BeamSearch, evaluator: Evaluator, some: Sear
     return search.root_moves(game, tree), jnp.sum(tree.evaluations)
 
 
+class QRows(NamedTuple):
+    """Rows that Q learns from."""
+
+    states: State  # [N, ...]
+    moves: Array  # int32 [N, K] the legal moves
+    values: Array  # float32 [N, K] the search's value of each; -inf in empty slots
+
+
 def gather(
     game: Game,
     memory: Memory,
@@ -73,7 +86,7 @@ def gather(
 
 @functools.partial(jax.jit, static_argnums=0)
 def mix_in_q(game: Game, evaluator: Evaluator, memory: Memory, share: Array) -> Array:
-    """float32 [N]: the outcomes of `memory`, a `share` [] of each replaced by Q's highest value of a legal move.
+    """Replace a `share` [] of each outcome of `memory` by Q's highest value of a legal move. Returns float32 [N].
 
     Where dice are to be thrown Q has no say, and the outcome counts alone.
     """
@@ -88,3 +101,18 @@ def mix_in_q(game: Game, evaluator: Evaluator, memory: Memory, share: Array) -> 
         asked &= ~jax.vmap(functools.partial(chance_is_next, game))(memory.states)
     found, _ = apply_in_chunks(best, memory.states, *pack(asked), chunk_rows(rows))
     return jnp.where(asked, (1 - share) * memory.outcome + share * jnp.clip(found, -1.0, 1.0), memory.outcome)
+
+
+@dataclasses.dataclass(frozen=True)
+class QLoss:
+    """Squared error between Q and the search's values, over the legal moves only."""
+
+    net: Net
+    symmetry: bool
+
+    def __call__(self, weights: Weights, rows: QRows, real: Array, key: Array) -> tuple[Array, Aside]:
+        values = spread(rows.moves, jnp.isfinite(rows.values), rows.values, self.net.game.num_actions, -jnp.inf)
+        observations, values = observe(self.net, self.symmetry, rows.states, values, key)
+        legal = jnp.isfinite(values) & real[:, None]
+        scores, moved = self.net.while_learning(weights, observations, real)
+        return mean_square(scores - values, legal), Aside(moved, {})

@@ -32,7 +32,7 @@ class TdAgent:
         return make_value_evaluator(nets["value"], weights["value"])
 
     def make_player(self, name: str, spec: Spec, game: Game) -> Player:
-        """``td:PATH``, ``td:PATH,depth=2``, ``td:PATH,depth=2,rolls=5``, ``td:PATH,seconds=1``."""
+        """Make the player of ``td:PATH``, ``td:PATH,depth=2``, ``td:PATH,depth=2,rolls=5``, ``td:PATH,seconds=1``."""
         source, options = take_trained(name, spec, {"depth": int, "rolls": int, **LIMIT_OPTIONS}, example="backgammon")
         if not {"depth", *LIMIT_OPTIONS} & set(options):
             if "rolls" in options:
@@ -50,14 +50,14 @@ class TdAgent:
         return SearchPlayer(name, game, search, evaluator, deterministic=same, on_host=True, limit=limit)
 
     def peeks(self, options: Mapping[str, str]) -> bool:
-        """It makes every move to see what comes of it."""
+        """Say yes: the agent looks at the position after every move."""
         return True
 
     def to_play(self, settings: Mapping[str, Any]) -> dict[str, str]:
         return {}
 
     def at_budget(self, game: Game, evaluations: int) -> dict[str, str]:
-        """One turn, whatever that takes: a second one is hundreds of times dearer."""
+        """Search one turn, whatever that takes: a second one is hundreds of times dearer."""
         return {"depth": "1"}
 
     def search_at_budget(self, game: Game, evaluations: int) -> Search:

@@ -82,7 +82,7 @@ class TD:
         return Net(self.game, make_net(self.settings.value_net), "value", compute_dtype(self.settings.precision))
 
     def init(self, key: Array) -> TdState:
-        """A net with random weights."""
+        """Make a net with random weights."""
         return TdState(new_learner(self.net.init(key)))
 
     def from_tree(self, tree: dict[str, Any]) -> TdState:
@@ -90,14 +90,14 @@ class TD:
         return TdState(Learner(**tree["value"]))
 
     def from_agent(self, fresh: TdState, weights: Mapping[str, Weights]) -> TdState:
-        """The net of an agent, with a fresh optimizer."""
+        """Take the net of an agent, with a fresh optimizer."""
         return TdState(new_learner(weights["value"]))
 
     def evaluator(self, state: TdState) -> Evaluator:
         return make_value_evaluator(self.net, state.value.weights)
 
     def player(self, state: TdState) -> Player:
-        """The agent: the move to the position that it likes best."""
+        """Make the agent: it moves to the position that it likes best."""
         return SearchPlayer("td", self.game, BestChild(), self.evaluator(state))
 
     @property
@@ -110,7 +110,7 @@ class TD:
         return {
             smaller(value_net=settings.value_net): learner_bytes(self.net),
             # The states as they were played, and packed, with what is known of them and their places.
-            fewer(games=settings.games): settings.games * (self._turns * (2 * size + 34) + children),
+            fewer(games=settings.games): settings.games * (self._plies * (2 * size + 34) + children),
             smaller(batch_size=settings.batch_size): settings.batch_size * self.net.bytes_per_row(),
         }
 
@@ -119,7 +119,7 @@ class TD:
         state: TdState,
         iteration: int,
         key: Array,
-        report: OnPhase,
+        on_phase: OnPhase,
         share: float | None = None,
         executor: Executor = LOCAL_EXECUTOR,
     ) -> tuple[TdState, dict[str, Any]]:
@@ -130,15 +130,15 @@ class TD:
         rate = settings.learning_rate * cosine(share, settings.final_learning_rate)
         clock = Stopwatch()
 
-        report("self-play", 0, settings.games)
+        on_phase("self-play", 0, settings.games)
         games, evaluations = play(
-            self.game, settings.games, self._turns, settings.explore, self.evaluator(state), play_key
+            self.game, settings.games, self._plies, settings.explore, self.evaluator(state), play_key
         )
         rows, count = learned_from(self.game, games, jnp.float32(settings.trace))
         states = int(count)
         clock.lap("self_play")
 
-        report("fitting", 0, 1)
+        on_phase("fitting", 0, 1)
         learner, loss = fit_pass(
             ValueLoss(self.net, settings.symmetry), settings.batch_size, state.value, rows, count,
             jnp.float32(0), jnp.float32(rate), fit_key,
@@ -146,35 +146,35 @@ class TD:
         if not bool(jnp.isfinite(loss)):
             raise RunStopped(f"the loss is {float(loss)}: try a smaller learning rate (it was {rate:g})")
         clock.lap("fit")
-        turns = int(jnp.sum(games.played))
+        plies = int(jnp.sum(games.played))
         return TdState(learner), {
-            "value_loss": float(loss), "mean_turns": turns / settings.games, "games": settings.games,
+            "value_loss": float(loss), "mean_turns": plies / settings.games, "games": settings.games,
             "states": states, "evaluations": int(evaluations), "learning_rate": rate, "seconds": clock.seconds,
         }  # fmt: skip
 
     @property
-    def _turns(self) -> int:
+    def _plies(self) -> int:
         return min(self.settings.max_turns, self.game.max_plies)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
+def play(game: Game, games: int, plies: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
     """Play the games in lockstep, each side the move that it likes best, or any with the probability `explore`.
 
-    Also how many positions the net was asked about, int32 [].
+    Returns also the number of positions that the net was asked about, int32 [].
     """
     start_key, play_key = jax.random.split(key)
     states = jax.vmap(game.init)(jax.random.split(start_key, games))
-    numbers, marks = jnp.zeros((turns, games), jnp.float32), jnp.zeros((turns, games), jnp.bool_)
-    history = jax.tree.map(lambda x: jnp.zeros((turns, *x.shape), x.dtype), states)
+    numbers, marks = jnp.zeros((plies, games), jnp.float32), jnp.zeros((plies, games), jnp.bool_)
+    history = jax.tree.map(lambda x: jnp.zeros((plies, *x.shape), x.dtype), states)
 
     def go_on(carry: tuple[Array, State, Played, Array]) -> Array:
-        turn, states, *_ = carry
-        return (turn < turns) & ~jnp.all(jax.vmap(game.over)(states))
+        ply, states, *_ = carry
+        return (ply < plies) & ~jnp.all(jax.vmap(game.over)(states))
 
     def move(carry: tuple[Array, State, Played, Array]) -> tuple[Array, State, Played, Array]:
-        turn, states, seen, ran = carry
-        random_key, slot_key, dice_key = jax.random.split(jax.random.fold_in(play_key, turn), 3)
+        ply, states, seen, ran = carry
+        random_key, slot_key, dice_key = jax.random.split(jax.random.fold_in(play_key, ply), 3)
         running = ~jax.vmap(game.over)(states)
         moves, count, listed = listed_moves(game, states, running)
         children = value_children(game, evaluator, states, moves, listed)
@@ -190,8 +190,8 @@ def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluato
 
         after = jax.vmap(game.step)(states, at(moves, slot))
         now = Played(after, at(value, best), at(value, slot), tried, running)
-        seen = jax.tree.map(lambda all_of_it, one: all_of_it.at[turn].set(one), seen, now)
-        return turn + 1, draw_chance(game, after, dice_key), seen, ran + children.ran
+        seen = jax.tree.map(lambda all_of_it, one: all_of_it.at[ply].set(one), seen, now)
+        return ply + 1, draw_chance(game, after, dice_key), seen, ran + children.ran
 
     nothing = Played(history, numbers, numbers, marks, marks)
     return lax.while_loop(go_on, move, (jnp.int32(0), states, nothing, jnp.int32(0)))[2:]
@@ -199,7 +199,7 @@ def play(game: Game, games: int, turns: int, explore: float, evaluator: Evaluato
 
 @functools.partial(jax.jit, static_argnums=0)
 def learned_from(game: Game, games: Played, trace: Array) -> tuple[ValueRows, Array]:
-    """The positions that are learned from, packed, with what each is to learn for the side to move; and how many.
+    """Pack the positions that are learned from, each with its target for the side to move. Returns also their number.
 
     Those that ended a game are none: their value is the result, and no net is asked for it.
     """

@@ -6,8 +6,18 @@ import jax
 import typer
 from rich.text import Text
 
-from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, err, out, print_json
-from beamzero.cli.position import StartPosition, play_moves
+from beamzero.cli.common import (
+    AgentName,
+    AsJson,
+    GameName,
+    Moves,
+    Seed,
+    StartPosition,
+    err,
+    out,
+    play_moves,
+    print_json,
+)
 from beamzero.cli.terminal.board import draw_board, in_colour, side_text
 from beamzero.cli.terminal.values import draw_analysis
 from beamzero.core.errors import BadInput

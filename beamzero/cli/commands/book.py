@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from beamzero.cli.common import AsJson, GameName, Moves, Seed, out, print_json, progress_bar
-from beamzero.cli.position import play_moves, split_moves
+from beamzero.cli.common import AsJson, GameName, Moves, Seed, out, play_moves, print_json, progress_bar, split_moves
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import quote
 from beamzero.games import Game, make_game

@@ -22,7 +22,7 @@ from beamzero.games import make_game
 from beamzero.plots.experiments import draw_comparison
 from beamzero.plots.style import write_png
 from beamzero.storage.files import writing
-from beamzero.training.config import find_recipe
+from beamzero.training.recipes import find_recipe
 
 
 def register(app: typer.Typer) -> None:

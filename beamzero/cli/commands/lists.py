@@ -21,7 +21,7 @@ from beamzero.players.built_in import AGENTS
 from beamzero.players.trained import load_info, shipped_agents
 from beamzero.storage.run import list_runs
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import find_recipe, list_recipes, make_settings
+from beamzero.training.recipes import find_recipe, list_recipes, make_settings
 from beamzero.training.settings import describe_settings
 
 

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from beamzero.cli.common import AsJson, GameName, Moves, out, print_json, progress_bar
-from beamzero.cli.position import StartPosition, play_moves
+from beamzero.cli.common import AsJson, GameName, Moves, StartPosition, out, play_moves, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.perft import perft

@@ -8,9 +8,20 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from beamzero.cli.common import RUNS_FOLDER, AnySeed, AsJson, GameName, Moves, SaveGames, err, out, print_json
-from beamzero.cli.position import StartPosition, split_moves
-from beamzero.cli.terminal.keyboard import keyboard
+from beamzero.cli.common import (
+    RUNS_FOLDER,
+    AnySeed,
+    AsJson,
+    GameName,
+    Moves,
+    SaveGames,
+    StartPosition,
+    err,
+    keyboard,
+    out,
+    print_json,
+    split_moves,
+)
 from beamzero.cli.terminal.session import HUMAN, TerminalSession
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game

@@ -10,9 +10,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.common import AsJson, Seed, err, out, print_json, progress_bar
+from beamzero.cli.common import AsJson, Seed, err, keyboard, out, print_json, progress_bar
 from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_text
-from beamzero.cli.terminal.keyboard import keyboard
 from beamzero.cli.terminal.values import draw_bar, draw_move
 from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, make_game

@@ -22,7 +22,7 @@ from beamzero.experiments.study_run import StudyRunResult, anchor_elos
 from beamzero.plots.experiments import Curves, draw_study
 from beamzero.plots.style import write_png
 from beamzero.storage.files import write_atomically, writing
-from beamzero.training.config import find_recipe
+from beamzero.training.recipes import find_recipe
 
 _USUAL_SEEDS = ", ".join(f"{usual} for {name}" for name, (_, usual) in STUDIES.items())
 

@@ -22,8 +22,8 @@ from beamzero.core.registry import ALGORITHMS
 from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.players.agent_kind import agent_text
-from beamzero.training.config import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.loop import Outcome, train
+from beamzero.training.recipes import DEFAULT_ALGORITHM, find_recipe, list_recipes
 from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
 

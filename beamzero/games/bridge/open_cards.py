@@ -17,7 +17,7 @@ _RANK = np.arange(13, dtype=np.int32)
 
 @dataclasses.dataclass(frozen=True)
 class OpenBridge(Bridge):
-    """Of cards that are as good as each other, such as the 8 and the 7 of one hand, only the lowest may be played.
+    """Lets a hand play only the lowest of cards that are as good as each other, such as its 8 and its 7.
 
     Two cards of a hand are so where no other hand holds a card between them, nor has one in the trick under way. A
     search then looks at some twentieth of the positions, and finds the same number of tricks.

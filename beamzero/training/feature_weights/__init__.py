@@ -1,1 +1,1 @@
-"""Weights of a game's evaluation: `learn` does the rounds, `positions` plays the games, `regression` fits them."""
+"""Weights of a game's evaluation: `positions` plays the games, `learn` does the rounds and fits them."""

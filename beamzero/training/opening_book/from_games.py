@@ -34,13 +34,13 @@ TRUST = 8
 
 @dataclasses.dataclass(frozen=True)
 class FromSelfPlay:
-    """How games are played, and which of their positions are in the book."""
+    """Says how games are played, and which of their positions are in the book."""
 
     games: int
     plies: int = 8
-    """How many plies of a game the book covers."""
+    """The number of plies of a game that the book covers."""
     least: int = 20
-    """How often a position must have come up to be in the book."""
+    """The number of times that a position must have come up to be in the book."""
     explore: float = 0.5
     """The probability that a move before the one to try is any legal one."""
     slip: float = 0.05

@@ -31,12 +31,12 @@ _Rows = TypeVar("_Rows")
 
 @dataclasses.dataclass(frozen=True)
 class FromSearch:
-    """Which positions are in the book."""
+    """Says which positions are in the book."""
 
     plies: int = 8
-    """How many plies of a game it covers."""
+    """The number of plies of a game that it covers."""
     any_plies: int = 2
-    """So many plies may be any moves of either side: battles begin with random ones."""
+    """The number of plies at the start that may be any moves of either side: battles begin with random ones."""
     replies: int = 0
     """The number of moves of the other side that are followed, the best ones by a short search; 0 for all."""
 

@@ -15,7 +15,7 @@ from beamzero.core.errors import BadInput
 from beamzero.core.spec import field_types
 from beamzero.games import make_game
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.config import Recipe, check_game, find_recipe, list_recipes, make_settings
+from beamzero.training.recipes import Recipe, check_game, find_recipe, list_recipes, make_settings
 from beamzero.training.settings import RunSettings, changeable_settings, describe_settings, setting_ranges
 
 KINDS = {name: kind.settings_type for name, kind in ALGORITHMS.items()}

@@ -1,4 +1,4 @@
-"""Figures for the log: the work of each worker and machine since the last line. On disk, items are `pieces`."""
+"""Workload of each worker and machine of a cluster since the last line of the log. On disk, items are `pieces`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_NAMED = 64
 
 
 class WorkerShare(NamedTuple):
-    """The work of one worker since the figures before."""
+    """The work of one worker since the line before."""
 
     number: int
     host: str
@@ -25,8 +25,8 @@ class WorkerShare(NamedTuple):
     """How long it could have worked."""
 
 
-class Figures:
-    """Asks for `facts` as `Pool.facts` gives them, and sums up those since the last time."""
+class Workload:
+    """Asks for `facts` as `Pool.facts` gives them, and sums up the work since the last time."""
 
     def __init__(self, facts: Callable[[], Mapping[str, Any]], clock: Callable[[], float] = time.monotonic) -> None:
         self.facts, self.clock = facts, clock

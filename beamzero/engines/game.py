@@ -1,4 +1,4 @@
-"""A game that another program leads: its positions so far."""
+"""A game that another program leads by a protocol: its positions so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from beamzero.games import CHANCE, Game, State
 from beamzero.players.analysis import step
 
 
-class Record:
+class ProtocolGame:
     """The positions of a game from the first one on. An illegal move raises BadInput and changes nothing."""
 
     def __init__(self, game: Game, first: State | None = None) -> None:

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from beamzero.cluster.figures import MOST_NAMED, Figures
+from beamzero.cluster.workload import MOST_NAMED, Workload
 from beamzero.storage.metrics import Metrics
 from tests.storage.test_metrics import events
 
@@ -22,7 +22,7 @@ class Workers:
         self.facts = {"wanted": len(hosts), "alive": len(hosts), "deaths": 0, "twice": 0, "pieces": 0, "by_worker": {}}
         for number, host in enumerate(hosts, 1):
             self.hire(number, host, age=1000.0)
-        self.figures = Figures(lambda: json.loads(json.dumps(self.facts)), lambda: self.now)
+        self.workload = Workload(lambda: json.loads(json.dumps(self.facts)), lambda: self.now)
 
     def hire(self, number: int, host: str, age: float = 0.0) -> None:
         about = {"host": host, "pieces": 0, "seconds": 0.0, "under_way": 0.0, "age": age}
@@ -37,7 +37,7 @@ class Workers:
         self.now += seconds
         for about in self.facts["by_worker"].values():
             about["age"] += seconds
-        return self.figures.since_last()
+        return self.workload.since_last()
 
 
 def test_each_line_has_what_was_done_since_the_one_before():
