@@ -1,6 +1,7 @@
 """The driver of all searches: slice by slice, under limits and a clock, until a search is done or stopped.
 
-Everything is compiled before the clock starts. A slice takes about a twentieth of a second. After each slice the driver
+Where no timer is given, everything is compiled before the clock starts; callers with a timer of their own warm up first
+(`Player.warm_up`). A slice takes about a twentieth of a second. After each slice the driver
 checks limits, clock and stop, lets Ctrl-C through, and reports progress.
 """
 

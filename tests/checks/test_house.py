@@ -27,7 +27,7 @@ OPENINGS: dict[str, int] = {}
 
 BAD_OPENINGS = ("The same", "What", "Whether it")
 FAMILIES = {"Player"}  # abstract: to ask for one of these is fine, to ask for one of their kinds is not
-PLACES = ("games", "nets", "players", "search", "solvers", "training", "algorithms")
+PLACES = ("nets", "players", "search", "solvers", "training", "algorithms")
 TYPE_VARIABLES = {"TypeVar", "TypeVarTuple", "ParamSpec"}
 TELLTALE = {"kind", "name", "algorithm"}
 
