@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from beamzero.core.errors import BadInput
-from beamzero.drawing.cards import draw_hands
+from beamzero.drawing.cards import draw_card_table
 from beamzero.drawing.grid import draw_grid
 from beamzero.drawing.layout import Drawing, Spot
-from beamzero.drawing.marks import Marks, ValuedMove, draw_marks, mark_values
+from beamzero.drawing.marks import Marks, ValuedMove, draw_marks, mark_values, name_marks
 from beamzero.drawing.palette import DIM, PAPER
 from beamzero.drawing.points import draw_backgammon_board
 from beamzero.drawing.poker import draw_poker_table
@@ -33,7 +33,7 @@ _NOTE = 44.0
 """Height of the line below a board."""
 
 _DRAWERS: dict[str, Callable[[Any, Sequence[Spot], bool], Drawing]] = {
-    "cards": draw_hands,
+    "cards": draw_card_table,
     "grid": draw_grid,
     "points": draw_backgammon_board,
     "poker": draw_poker_table,
@@ -60,24 +60,31 @@ def draw_svg(
     """Draw a view, `size` pixels wide. The same view gives the same text; it is ASCII and needs no other file.
 
     `last` are the places of the last move. `marks` has a text and a strength in [0, 1] for the places of moves:
-    `{(0, 3): ("54%", 1.0)}`, or `{((1, 4), (3, 4)): ("+0.32", 0.5)}` for an arrow. `turned` shows the board as the
-    second side sees it, in games whose players sit opposite each other.
+    `{(0, 3): ("54%", 1.0)}`, or `{((1, 4), (3, 4)): ("+0.32", 0.5)}` for an arrow; moves without places, such as
+    `{"pass": ("46%", 0.2)}`, are written below the board. `turned` shows the board as the second side sees it, in games
+    whose players sit opposite each other.
     """
     if not SMALLEST <= size <= LARGEST:
         raise BadInput(f"size is {size}, but must be {SMALLEST} to {LARGEST}")
     places = [(place[0], place[1]) for place in last]
     drawing = _DRAWERS.get(view["kind"], draw_lines)(view, places, turned and bool(view.get("turn")))
     body = [*drawing.body, *draw_marks(drawing, marks or {})]
-    return SvgText(_whole(drawing, body, describe_view(view), view.get("note", ""), size) + "\n")
+    notes = [note for note in (view.get("note", ""), name_marks(marks or {})) if note]
+    return SvgText(_whole(drawing, body, describe_view(view), notes, size) + "\n")
 
 
-def _whole(drawing: Drawing, body: Sequence[Markup], title: str, note: str, size: int) -> Markup:
-    """Put a drawing and a line below it into one SVG."""
-    width, height = drawing.width, drawing.height + (_NOTE if note else 0)
-    below = [label(width / 2, drawing.height + _NOTE / 2, note, 26, fill=DIM)] if note else []
-    ground = box(0, 0, width, height, fill=PAPER)
+def _whole(drawing: Drawing, body: Sequence[Markup], title: str, notes: Sequence[str], size: int) -> Markup:
+    """Put a drawing and the lines below it into one SVG."""
+    width, height = drawing.width, drawing.height + _NOTE * len(notes)
+    lines = [_note(drawing, number, note) for number, note in enumerate(notes)]
     return element(
-        "svg", element("title", escape(title)), ground, *body, *below,
+        "svg", element("title", escape(title)), box(0, 0, width, height, fill=PAPER), *body, *lines,
         xmlns="http://www.w3.org/2000/svg", width=size, height=round(size * height / width),
         viewBox=f"0 0 {width:.6g} {height:.6g}", role="img",
     )  # fmt: skip
+
+
+def _note(drawing: Drawing, number: int, note: str) -> Markup:
+    """Write a line below the board, smaller where it is long."""
+    size = min(26.0, 1.7 * drawing.width / len(note))
+    return label(drawing.width / 2, drawing.height + (number + 0.5) * _NOTE, note, size, fill=DIM, class_="note")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from beamzero.drawing.deck import CARD_HEIGHT, CARD_WIDTH, RANKS, SUIT_NAMES, SUIT_SIGNS, draw_back, draw_face
-from beamzero.drawing.layout import Drawing, Point, Spot
+from beamzero.drawing.deck import CARD_HEIGHT, CARD_WIDTH, SUIT_NAMES, SUIT_SIGNS, draw_back, draw_face
+from beamzero.drawing.layout import XY, Drawing, Spot
 from beamzero.drawing.svg import Markup, Style, box, group, label, move_to
+from beamzero.games.bridge.text import RANKS, SUITS
 from beamzero.games.views import CardsView
 
 POINTS = {"N": "North", "E": "East", "S": "South", "W": "West"}
 """The hands, clockwise."""
 
-_SUITS = "SHDC"
 _RIM = 34.0
 _LABEL = 40.0
 """The line with a hand's name."""
@@ -26,7 +26,7 @@ _SEATS = ("bottom", "left", "top", "right")
 _INK, _BRIGHT = "#e6f2ea", "#f6d63c"
 
 
-def draw_hands(view: CardsView, last: Sequence[Spot], turned: bool) -> Drawing:
+def draw_card_table(view: CardsView, last: Sequence[Spot], turned: bool) -> Drawing:
     """Draw the hands, that of the one who looks or of the declarer below; a turned table would tell nothing new."""
     del turned
     table = _Table(view)
@@ -38,7 +38,7 @@ def draw_hands(view: CardsView, last: Sequence[Spot], turned: bool) -> Drawing:
 
 def card_spot(card: str) -> Spot:
     """Give the place of a card, suit and rank from 0."""
-    return _SUITS.index(card[0]), RANKS.index(card[1])
+    return SUITS.index(card[0]), RANKS.index(card[1])
 
 
 class _Table:
@@ -48,7 +48,7 @@ class _Table:
         self.view = view
         bottom = list(POINTS).index(view["seat"] or view["declarer"])
         self.point = {seat: list(POINTS)[(bottom + i) % 4] for i, seat in enumerate(_SEATS)}
-        self.spots: dict[Spot, Point] = {}
+        self.spots: dict[Spot, XY] = {}
 
     def hand(self, seat: str) -> list[Markup]:
         """Draw the cards of a hand, one over the other."""
@@ -99,7 +99,7 @@ class _Table:
         return f"{POINTS[point]} ({', '.join(notes)})" if notes else POINTS[point]
 
 
-def _corner(seat: str, index: int, number: int) -> Point:
+def _corner(seat: str, index: int, number: int) -> XY:
     """Find the upper left corner of card `index` of `number` in a hand."""
     along = index - (number - 1) / 2
     if seat in ("top", "bottom"):
@@ -109,14 +109,14 @@ def _corner(seat: str, index: int, number: int) -> Point:
     return x, _HEIGHT / 2 + along * _DOWN - CARD_HEIGHT / 2
 
 
-def _free_part(seat: str, x: float, y: float, is_top: bool) -> Point:
+def _free_part(seat: str, x: float, y: float, is_top: bool) -> XY:
     """Find the middle of the part of a card that no other card covers, beside or below its rank."""
     if seat in ("left", "right"):
         return x + 64, y + (CARD_HEIGHT if is_top else _DOWN) / 2
     return x + (CARD_WIDTH if is_top else _ACROSS) / 2, y + CARD_HEIGHT - 24
 
 
-def _trick_corner(seat: str) -> Point:
+def _trick_corner(seat: str) -> XY:
     x, y = {"bottom": (0, 78), "top": (0, -78), "left": (-112, 0), "right": (112, 0)}[seat]
     return _WIDTH / 2 + x - CARD_WIDTH / 2, _HEIGHT / 2 + y - CARD_HEIGHT / 2
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from beamzero.drawing.svg import Markup, Style, box, group, label, path
 
 CARD_WIDTH, CARD_HEIGHT = 92.0, 128.0
-RANKS = "23456789TJQKA"
 SUIT_NAMES = {"S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs"}
 SUIT_SIGNS = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from beamzero.drawing.figures import draw_pencilled, draw_piece, draw_stone
-from beamzero.drawing.layout import LAST, Drawing, Point, Spot
+from beamzero.drawing.layout import LAST, XY, Drawing, Spot
 from beamzero.drawing.palette import MATERIALS, material_name, side_colours
 from beamzero.drawing.svg import Attribute, Markup, Style, box, circle, element, group, label, move_to, polygon
 from beamzero.games.grid import LETTERS
@@ -34,8 +34,8 @@ class _Board:
 
     def __init__(self, view: GridView, turned: bool) -> None:
         self.view, self.turned, self.slanted = view, turned, bool(view.get("slanted"))
-        self.name = material_name(view)
-        self.material, self.colours = MATERIALS[self.name], side_colours(view)
+        self.look = material_name(view)
+        self.material, self.colours = MATERIALS[self.look], side_colours(view)
         self.row_height = _CELL * math.sqrt(3) / 2 if self.slanted else _CELL
         self.tip = _CELL / math.sqrt(3) - _HALF if self.slanted else 0.0  # of a hexagon, out of its square
         self.margin = _MARGIN / 3 if "names" in view else _MARGIN
@@ -44,12 +44,12 @@ class _Board:
         self.height = (view["rows"] - 1) * self.row_height + _CELL + 2 * (self.tip + self.margin)
 
     @cached_property
-    def spots(self) -> dict[Spot, Point]:
+    def spots(self) -> dict[Spot, XY]:
         """Find the middle of each square, by row and column."""
         rows, columns = range(self.view["rows"]), range(self.view["columns"])
         return {(row, column): self._centre(row, column) for row in rows for column in columns}
 
-    def _centre(self, row: int, column: int) -> Point:
+    def _centre(self, row: int, column: int) -> XY:
         up = self.view["rows"] - 1 - row if self.view.get("top_first") else row
         x = self.margin + (column + 0.5) * _CELL + (up * _HALF if self.slanted else 0.0)
         y = self.height - self.margin - self.tip - _HALF - up * self.row_height
@@ -58,14 +58,14 @@ class _Board:
     @property
     def lined(self) -> bool:
         """Tell whether stones stand where lines cross, as in Go."""
-        return self.name == "wood" and "pieces" not in self.view and not self.slanted
+        return self.look == "wood" and "pieces" not in self.view and not self.slanted
 
     # --- the empty board ---------------------------------------------------------------------------------------------
 
     def ground(self) -> list[Markup]:
         """Draw what lies around and below the squares."""
         ground = [box(0, 0, self.width, self.height, rx=14, fill=self.material.edge)]
-        if self.name == "blue":
+        if self.look == "blue":
             wide, tall = self.width - 2 * self.margin, self.height - 2 * self.margin
             ground.append(box(self.margin, self.margin, wide, tall, fill="#2458b8"))
         return ground
@@ -90,7 +90,7 @@ class _Board:
     def outline(self, spot: Spot, inset: float, **style: Attribute) -> Markup:
         """Draw the shape of a place: a square, a hexagon or a hole."""
         x, y = self.spots[spot]
-        if self.name == "blue":
+        if self.look == "blue":
             return circle(x, y, _HOLE, **style)
         if not self.slanted:
             return box(x - _HALF + inset, y - _HALF + inset, _CELL - 2 * inset, _CELL - 2 * inset, **style)
@@ -108,7 +108,7 @@ class _Board:
         return [self._line(self.spots[start], self.spots[end]) for start, end in ends]
 
     @staticmethod
-    def _line(start: Point, end: Point) -> Markup:
+    def _line(start: XY, end: XY) -> Markup:
         (x1, y1), (x2, y2) = start, end
         return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke="#5d4423", stroke_width=2.5, stroke_linecap="square")
 
@@ -137,7 +137,7 @@ class _Board:
     def _stone(self, spot: Spot, cell: int | str) -> Markup:
         if isinstance(cell, int):
             side, colour = cell - 1, self.colours[cell - 1]
-            is_drawn = self.name == "paper" and "sides" not in self.view
+            is_drawn = self.look == "paper" and "sides" not in self.view
             figure = draw_pencilled(side, colour) if is_drawn else draw_stone(colour)
         else:
             piece = self.view.get("pieces", {}).get(cell, {"glyph": cell, "side": 0})
@@ -146,11 +146,11 @@ class _Board:
 
     def marked(self, last: Sequence[Spot]) -> list[Markup]:
         """Fill the places of the last move."""
-        return [self.outline(spot, 2 if self.slanted or self.name == "paper" else 0, **LAST) for spot in last]
+        return [self.outline(spot, 2 if self.slanted or self.look == "paper" else 0, **LAST) for spot in last]
 
     def dots(self, last: Sequence[Spot]) -> list[Markup]:
-        """Point out stones of the last move that cover their squares."""
-        if self.view.get("checkered") or self.name == "paper":
+        """XY out stones of the last move that cover their squares."""
+        if self.view.get("checkered") or self.look == "paper":
             return []
         covered = [self.spots[spot] for spot in last if self.view["cells"][spot[0]][spot[1]]]
         return [circle(x, y, 9, fill="#ffffff", stroke="#333333", stroke_width=3) for x, y in covered]

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from beamzero.drawing.layout import Drawing, Point, Spot
+from beamzero.drawing.layout import XY, Drawing, Spot
 from beamzero.drawing.palette import blend
 from beamzero.drawing.svg import Markup, Style, box, element, group, label, polygon
 
-Way = Spot | tuple[Spot, ...]
-"""The places of a move: one, or from the first to the last."""
+Way = Spot | tuple[Spot, ...] | str
+"""The places of a move: one, or from the first to the last; or the name of a move that has none, such as a pass."""
 
 Marks = Mapping[Way, tuple[str, float]]
 """A short text for each move and how strongly it is drawn, from 0 to 1; 1 gets a golden rim."""
@@ -24,6 +24,7 @@ _MANY, _FEW = 9, 5
 class ValuedMove(NamedTuple):
     """A move as an agent sees it."""
 
+    name: str
     places: Sequence[Sequence[int]]
     """As `Game.places` gives them."""
     value: float
@@ -33,18 +34,29 @@ class ValuedMove(NamedTuple):
 def mark_values(moves: Sequence[ValuedMove]) -> dict[Way, tuple[str, float]]:
     """Make marks of moves, the best one first. Of more than nine moves, or of arrows, the best five are marked.
 
-    Moves without places are left out, and of those with the same places, all but the first.
+    Of moves with the same places, only the first is.
     """
-    placed: dict[Way, float] = {}
+    ways: dict[Way, float] = {}
     for move in [*moves[:1], *sorted(moves[1:], key=lambda move: -move.value)]:
-        if move.places:
-            placed.setdefault(tuple((place[0], place[1]) for place in move.places), move.value)
-    has_arrows = any(len(way) > 1 for way in placed)
-    most = _FEW if has_arrows or len(placed) > _MANY else _MANY
-    shown = dict(list(placed.items())[:most])
-    low, high = min(shown.values(), default=0.0), max(shown.values(), default=0.0)
-    strengths = [1.0, *(0.8 * (value - low) / (high - low or 1) for value in list(shown.values())[1:])]
-    return {way: (f"{value:+z.2f}", part) for (way, value), part in zip(shown.items(), strengths)}
+        ways.setdefault(tuple((place[0], place[1]) for place in move.places) or move.name, move.value)
+    has_arrows = any(len(move.places) > 1 for move in moves)
+    most = _FEW if has_arrows or len(ways) > _MANY else _MANY
+    shown = list(ways.items())[:most]
+    values = [value for _, value in shown]
+    return {way: (f"{value:+z.2f}", _strength(values, number)) for number, (way, value) in enumerate(shown)}
+
+
+def _strength(values: Sequence[float], number: int) -> float:
+    """Return 1 for the first value, and from 0 to 0.8 for the others: the higher, the more."""
+    low, high = min(values), max(values)
+    part = (values[number] - low) / (high - low) if high > low else 1.0
+    return 0.8 * part if number else 1.0
+
+
+def name_marks(marks: Marks) -> str:
+    """Write the marks of moves that have no places on one line, the strongest first; empty where there are none."""
+    named = [(strength, f"{way} {text}") for way, (text, strength) in marks.items() if isinstance(way, str)]
+    return ",  ".join(text for _, text in sorted(named, key=lambda mark: -mark[0]))
 
 
 def draw_marks(drawing: Drawing, marks: Marks) -> list[Markup]:
@@ -57,7 +69,9 @@ def draw_marks(drawing: Drawing, marks: Marks) -> list[Markup]:
 
 
 def _as_spots(way: Way) -> tuple[Spot, ...]:
-    """List the places of a move; a place alone is a pair of whole numbers."""
+    """List the places of a move; a place alone is a pair of whole numbers, and a name has none."""
+    if isinstance(way, str) or not way:
+        return ()
     first, *rest = way
     if isinstance(first, tuple):
         return (first, *(place for place in rest if isinstance(place, tuple)))
@@ -98,7 +112,7 @@ def _arrow(drawing: Drawing, way: Sequence[Spot], strength: float) -> Markup:
     return group(line, polygon(corners, fill=colour), class_="arrow", opacity=0.7 + 0.2 * strength)
 
 
-def _direction(start: Point, end: Point) -> tuple[Point, float]:
+def _direction(start: XY, end: XY) -> tuple[XY, float]:
     """Return the direction from one point to another, of length 1, and their distance."""
     length = math.dist(start, end)
     return ((end[0] - start[0]) / length, (end[1] - start[1]) / length), length

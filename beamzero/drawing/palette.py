@@ -14,7 +14,7 @@ _NAMED = {"black": "#1d1f21", "white": "#f7f5ef", "red": "#d8433b", "yellow": "#
 
 
 class Material(NamedTuple):
-    """What a board is made of, as colours."""
+    """Colours of what a board is made of."""
 
     edge: str
     """Around the squares."""

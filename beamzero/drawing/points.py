@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from beamzero.drawing.figures import draw_stone
-from beamzero.drawing.layout import LAST, Drawing, Point, Spot
+from beamzero.drawing.layout import LAST, XY, Drawing, Spot
 from beamzero.drawing.palette import contrast, side_colours
 from beamzero.drawing.svg import Attribute, Markup, Style, box, circle, group, label, move_to, polygon
 from beamzero.games.views import PointsView
@@ -32,7 +32,7 @@ def draw_backgammon_board(view: PointsView, last: Sequence[Spot], turned: bool) 
     board = _Board(view, turned)
     marks = [board.column_box(spot, **LAST) for spot in dict.fromkeys(last) if spot in board.spots]
     piles = [checker for spot in board.spots for checker in board.pile(spot)]
-    return Drawing(board.width, board.height, [*board.ground(), *marks, *piles, *board.dice()], board.spots, radius=44)
+    return Drawing(board.width, board.height, [*board.ground(), *marks, *piles, *board.dice()], board.spots, radius=56)
 
 
 class _Board:
@@ -45,7 +45,7 @@ class _Board:
         places = [(_POINT, point) for point in range(1, 25)] + [
             (kind, side) for kind in (_BAR, _OFF) for side in (0, 1)
         ]
-        self.spots: dict[Spot, Point] = {spot: (self.x(spot), self.middle(spot)) for spot in places}
+        self.spots: dict[Spot, XY] = {spot: (self.x(spot), self.middle(spot)) for spot in places}
 
     def counted(self, point: int) -> int:
         """Number a point of the first side as the side below counts."""

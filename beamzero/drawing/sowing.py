@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from beamzero.drawing.layout import Drawing, Point, Spot
+from beamzero.drawing.layout import XY, Drawing, Spot
 from beamzero.drawing.svg import Attribute, Markup, Style, box, circle, group, label
 from beamzero.games.views import SowingView
 
@@ -27,7 +27,7 @@ def draw_sowing_board(view: SowingView, last: Sequence[Spot], turned: bool) -> D
     edge = box(3, 3, board.width - 6, board.height - 6, rx=40, fill="#a9743f", stroke="#7a5029", stroke_width=6)
     houses = [part for spot in board.spots for part in board.house(spot, spot in last)]
     stores = [part for side in (0, 1) for part in board.store(side)]
-    return Drawing(board.width, board.height, [edge, *houses, *stores], board.spots, radius=50)
+    return Drawing(board.width, board.height, [edge, *houses, *stores], board.spots)
 
 
 class _Board:
@@ -41,7 +41,7 @@ class _Board:
         pairs = [(side, house) for side in (0, 1) for house in range(len(view["houses"][side]))]
         self.spots = {spot: self._centre(*spot) for spot in pairs}
 
-    def _centre(self, side: int, house: int) -> Point:
+    def _centre(self, side: int, house: int) -> XY:
         x = _STORE + (house + 0.5) * _WIDE
         near = side == self.bottom
         return (x, _RIM + 1.5 * self.tall) if near else (self.width - x, _RIM + 0.5 * self.tall)

@@ -23,7 +23,7 @@ def describe_view(view: View) -> str:
     return f"{described} {view['note']}." if view.get("note") else described
 
 
-def square_name(view: GridView, row: int, column: int) -> str:
+def name_square(view: GridView, row: int, column: int) -> str:
     """Name a square as its board does: by a name of its own, or by letter and number."""
     own = view["names"][row][column] if "names" in view else ""
     return own or f"{view.get('letters', LETTERS)[column : column + 1]}{row + 1}"
@@ -35,7 +35,7 @@ def _describe_grid(view: GridView) -> str:
         for column, cell in enumerate(cells):
             if cell:
                 side, kind = _kind_of(view, cell)
-                texts[side].append(f"{kind} {square_name(view, row, column)}".strip())
+                texts[side].append(f"{kind} {name_square(view, row, column)}".strip())
     size = f"Board of {view['rows']} rows and {view['columns']} columns."
     names = side_titles(view)
     return " ".join([size, *(f"{name}: {', '.join(text) or 'nothing'}." for name, text in zip(names, texts))])
