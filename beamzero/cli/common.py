@@ -123,13 +123,18 @@ def play_moves(game: Game, moves: str, position: str | None = None) -> State:
 
     BadInput names the number of a move that cannot be played.
     """
+    return follow_moves(game, moves, position).states[-1]
+
+
+def follow_moves(game: Game, moves: str, position: str | None = None) -> Followed:
+    """Play `moves` as `play_moves` does. Returns every position on the way."""
     followed = Followed(GameRecord(game.spec, ()), game, [first_state(game, position)], [])
     for number, move in enumerate(split_moves(moves), 1):
         try:
             followed.play_named(move)
         except BadInput as error:
             raise BadInput(f"move {number}: {error}") from None
-    return followed.states[-1]
+    return followed
 
 
 def print_troubles(players: Iterable[Player]) -> None:

@@ -84,6 +84,7 @@ USES: dict[str, tuple[list[str], list[str]]] = {
     "book": ([_GAME], ["--agent", "lookahead:1", "--plies", "1", "--out", "new.book"]),
     "play": ([_GAME], ["--agent", "random", "--save", "new.jsonl"]),
     "analyse": ([_GAME, "random"], ["--moves", "a1"]),
+    "draw": ([_GAME], ["--moves", "a1", "--agent", "random", "--size", "100", "--out", "new.svg"]),
     "replay": (["games.jsonl"], ["--number", "1", "--agent", "random", "--plot", "new.png"]),
     "serve": (
         [],

@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "beamzero"
 ORDER = [
     {"core"},
     {"games"},
+    {"drawing"},
     {"search"},
     {"solvers"},
     {"nets"},
