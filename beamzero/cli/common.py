@@ -142,13 +142,3 @@ def print_troubles(players: Iterable[Player]) -> None:
     for player in players:
         for trouble in player.troubles:
             err.print(trouble, style="red", soft_wrap=True)
-
-
-def elo_text(rating: dict[str, Any] | None) -> str:
-    """Write a rating with its interval, or the bound that is known."""
-    if not rating:
-        return "-"
-    low, high = (None if rating[end] is None else round(rating[end]) for end in ("low", "high"))
-    if rating["elo"] is not None:
-        return f"{rating['elo']:.0f} [{low}, {high}]"
-    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
+from beamzero.arena.rating import elo_text
 from beamzero.cli import main
-from beamzero.cli.common import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
 from beamzero.storage.agentfile import load_agent

@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.common import RUNS_FOLDER, AsJson, elo_text, out, print_json
+from beamzero.arena.rating import elo_text
+from beamzero.cli.common import RUNS_FOLDER, AsJson, out, print_json
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import field_types
 from beamzero.games import GAMES

@@ -12,7 +12,8 @@ import typer
 from rich.text import Text
 
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
-from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, elo_text, err, out, print_json, split_setting
+from beamzero.arena.rating import elo_text
+from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, split_setting
 from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
 from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.cluster.executor import ClusterExecutor

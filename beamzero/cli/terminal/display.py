@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.common import elo_text, err
+from beamzero.arena.rating import elo_text
+from beamzero.cli.common import err
 from beamzero.training.report import Report, losses
 
 _COUNTS = {"searched": "searched states", "evaluations": "evaluations"}
