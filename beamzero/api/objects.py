@@ -9,11 +9,16 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from flax import nnx
+
 from beamzero.core.errors import BadInput
-from beamzero.core.registry import ALGORITHMS, SEARCHES
-from beamzero.games import GAMES, Game, make_game
+from beamzero.core.registry import ALGORITHMS
+from beamzero.core.spec import parse
+from beamzero.games import GAMES, Game, check_game_class, make_game, make_stored_game
 from beamzero.nets import NETS, NetSettings
+from beamzero.nets.own_module import net_text
 from beamzero.players import Player, make_player
+from beamzero.players.agent_kind import agent_kind
 from beamzero.training.settings import RunSettings
 
 AnyGame = str | Game | type[Game]
@@ -29,9 +34,21 @@ AnyAlgorithm = str | RunSettings | type[Any]
 def known_game(game: AnyGame) -> Game:
     """Make the game, and register its class where no text could find it again, so that runs of it can be opened."""
     rules = make_game(game)
+    check_game_class(type(rules), type(rules).__name__)
     if rules.source is None and not _finds(rules):
         GAMES.register(rules.name, type(rules))
     return rules
+
+
+def stored_game(text: str, given: AnyGame | None) -> Game:
+    """Make the game that a run or an agent says it is of. What it names is never run: such a game is `given`."""
+    named = None if given is None else known_game(given)
+    try:
+        return make_stored_game(text, named, "game=")
+    except BadInput as error:
+        if named is None and not text.startswith("pgx:"):
+            raise BadInput(f"{error}; a game of yours is given as game=") from None
+        raise
 
 
 def _finds(rules: Game) -> bool:
@@ -64,17 +81,10 @@ def as_texts(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_net(value: Any) -> bool:
-    return isinstance(value, NetSettings) or (inspect.isclass(value) and issubclass(value, NetSettings))
-
-
-def net_text(net: NetSettings | type[NetSettings]) -> str:
-    """Write the text that makes a net again; register its class where no text could find it."""
-    settings = net() if inspect.isclass(net) else net
-    kind = type(settings)
-    kind.name = kind.name or kind.__name__.lower()
-    if kind.name not in NETS or NETS[kind.name] is not kind:
-        NETS.register(kind.name, kind)
-    return settings.text
+    """Tell whether a setting is a net as an object: settings, a class of settings, or an nnx module's class."""
+    if inspect.isclass(value):
+        return issubclass(value, NetSettings | nnx.Module)
+    return isinstance(value, NetSettings)
 
 
 def as_player(agent: AnyAgent, game: Game | None) -> Player:
@@ -98,7 +108,10 @@ def as_players(agents: tuple[AnyAgent, ...], game: AnyGame | None) -> tuple[Game
     return rules, players
 
 
-def is_found_again(name: str, kind: str) -> str | None:
-    """Say how another process finds what this one registered; None for what a text finds by itself."""
-    registry = {"game": GAMES, "net": NETS, "algorithm": ALGORITHMS, "search": SEARCHES}[kind]
-    return None if name in registry.built_in else f"pass the class as {kind}="
+def objects_to_pass(game: Game, algorithm: str, settings: RunSettings) -> list[str]:
+    """List what another process cannot find by itself, and has to be given to go on with a run or load its agent."""
+    nets = [parse(getattr(settings, place.setting)).head for place in agent_kind(algorithm).nets.values()]
+    known = GAMES.is_lasting(game.name) or game.source is not None or game.name.startswith("pgx:")
+    own = [] if known else [f"the game {game.name}"]
+    own += [] if ALGORITHMS.is_lasting(algorithm) else [f"the algorithm {algorithm}"]
+    return own + [f"the net {name}" for name in dict.fromkeys(nets) if not NETS.is_lasting(name)]

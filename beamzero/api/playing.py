@@ -15,13 +15,11 @@ from beamzero.cli.terminal.session import TerminalSession
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.core.errors import BadInput
 from beamzero.core.tables import TextTable
+from beamzero.drawing import ValuedMove, mark_values
 from beamzero.games.position import Position
 from beamzero.players import Player
 from beamzero.players.analysis import Analysis, MoveValue
 from beamzero.players.analysis import analyse as analyse_state
-
-_MOST_MARKS = 8
-"""Moves that are marked on the board of an analysis."""
 
 
 def make_player(agent: AnyAgent, game: AnyGame) -> Player:
@@ -67,12 +65,8 @@ class PositionAnalysis:
     def to_svg(self, **options: Any) -> str:
         """Draw the board with the values of the likeliest moves on it."""
         game, state = self.position.game, self.position.state
-        best = max((move.policy for move in self.moves), default=1.0) or 1.0
-        marks = [
-            (game.places(state, move.action), f"{move.value:+z.2f}", move.policy / best)
-            for move in self.moves[:_MOST_MARKS]
-        ]
-        return self.position.to_svg(marks=marks, **options)
+        moves = [ValuedMove(move.move, game.places(state, move.action), move.value) for move in self.moves]
+        return self.position.to_svg(marks=mark_values(moves), **options)
 
     def _table(self) -> TextTable:
         rows = [
@@ -86,8 +80,9 @@ class PositionAnalysis:
         return f"{self.position!r}\n\n{self._table()}"
 
     def _repr_mimebundle_(self, **_: Any) -> Mapping[str, str]:
-        board = f'<div style="display:flex;gap:2em;align-items:center">{self.to_svg()}<div>{self._table().to_html()}</div></div>'
-        return {"text/html": board, "text/plain": repr(self)}
+        parts = f"{self.to_svg()}<div>{self._table().to_html()}</div>"
+        page = f'<div style="display:flex;gap:2em;align-items:center">{parts}</div>'
+        return {"text/html": page, "text/plain": repr(self)}
 
 
 def analyse(

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from beamzero.api.objects import AnyAlgorithm, AnyGame, as_texts, known_algorithm, known_game
-from beamzero.api.progress import notebook_or_terminal
+from beamzero.api.objects import (
+    AnyAlgorithm,
+    AnyGame,
+    as_texts,
+    known_algorithm,
+    known_game,
+    objects_to_pass,
+    stored_game,
+)
+from beamzero.api.progress import training_report
+from beamzero.arena.rating import elo_text
 from beamzero.core.compiler import keep_compiled_code
 from beamzero.core.errors import BadInput
 from beamzero.core.tables import TextTable
-from beamzero.games import Game, make_game
+from beamzero.games import Game
 from beamzero.players import Player, make_player
-from beamzero.players.agent_kind import agent_kind, agent_text
-from beamzero.players.trained import load_trained, open_trained_run
+from beamzero.players.agent_kind import agent_text
+from beamzero.players.trained import load_info, load_trained, open_trained_run, shipped_agents
 from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.metrics import read_metrics
 from beamzero.storage.run import RUN_FILE
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.loop import train as train_run
-from beamzero.training.pictures import draw_curves_of_run
-from beamzero.training.recipes import choose_quick_recipe, find_recipe
-from beamzero.training.report import NO_REPORT, Report
+from beamzero.training.pictures import curves_of_run
+from beamzero.training.recipes import find_recipe, quick_recipe
+from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
 
 if TYPE_CHECKING:
@@ -67,13 +75,11 @@ def train(
     name, given = known_algorithm(algorithm) if algorithm is not None else (None, {})
     place = Path(folder) if folder is not None else Path("runs") / re.sub(_BAD_IN_NAMES, "-", rules.spec)
     goes_on = resume and (place / RUN_FILE).exists()
-    if recipe is None and not goes_on and not given:
-        recipe = choose_quick_recipe(rules, name)
     request = RunRequest(
         game=rules.spec,
         folder=place,
         algorithm=name,
-        recipe=None if recipe is None else find_recipe(recipe),
+        recipe=find_recipe(recipe) if recipe is not None else None if goes_on or given else quick_recipe(rules, name),
         changes=as_texts({**given, **settings}),
         seed=seed,
         start_from=None if start_from is None else os.fspath(start_from),
@@ -81,8 +87,10 @@ def train(
         minutes=minutes,
         resume=goes_on,
     )
-    with notebook_or_terminal(progress) as report:
-        train_run(request, report)
+    with training_report(progress) as report:
+        outcome = train_run(request, report)
+        if own := objects_to_pass(rules, outcome.run.about["algorithm"], outcome.algorithm.settings):
+            report.message(f"another process finds {place} when it is given {', '.join(own)}: see TrainingRun")
     return TrainingRun(place, rules)
 
 
@@ -99,8 +107,7 @@ class TrainingRun:
         """Open the run in `folder`. A game of yours that no text finds is given as `game`."""
         self.folder = Path(folder)
         self._run = open_trained_run(self.folder)
-        text = self._run.about["game_text"]
-        self.game: Game = known_game(text if game is None else game)
+        self.game: Game = stored_game(self._run.about["game_text"], game)
         if self.game.identity != self._run.about["game"]:
             raise BadInput(f"{self.folder} holds a run of {self._run.about['game']}, not of {self.game.spec}")
 
@@ -130,7 +137,10 @@ class TrainingRun:
 
     def plot(self) -> Figure:
         """Draw the rating and the losses by iteration."""
-        return draw_curves_of_run(self._run)
+        records = self.metrics()
+        if not records:
+            raise BadInput(f"no iteration of {self.folder} is done, so there is nothing to draw")
+        return curves_of_run(self._run, records)
 
     def player(self, checkpoint: str | int = "last", **options: Any) -> Player:
         """Make the agent, with options such as ``seconds=0.5`` or ``sims=200``.
@@ -145,10 +155,10 @@ class TrainingRun:
         """Make the agent as it plays best at a pace that people bear: the level full."""
         return make_player(agent_text(self.algorithm, str(self.folder), {"level": "full"}), self.game)
 
-    def export(self, path: str | os.PathLike[str], checkpoint: str | int = "last", bits: int = 32) -> Path:
-        """Write the agent into one .safetensors file."""
+    def export(self, path: str | os.PathLike[str], checkpoint: str | int = "last", half: bool = False) -> Path:
+        """Write the agent into one .safetensors file; with `half` its weights take 16 bits each."""
         place = Path(path)
-        load_trained(str(self.folder), self.game, str(checkpoint), self.algorithm).save(place, bits)
+        load_trained(str(self.folder), self.game, str(checkpoint), self.algorithm).save(place, half)
         return place
 
     def _table(self) -> TextTable:
@@ -158,7 +168,7 @@ class TrainingRun:
             ("game", about["game"]),
             ("algorithm", title + (f", {about['recipe']}" if about.get("recipe") else "")),
             ("iterations", f"{self.iterations} of {self.settings['iterations']}"),
-            ("rating", "-" if rating is None else _elo(rating)),
+            ("rating", "-" if rating is None else elo_text(rating)),
             ("folder", str(self.folder)),
         ]
         return TextTable(("run", ""), rows)
@@ -173,8 +183,8 @@ class TrainingRun:
 def load(path: str | os.PathLike[str], game: AnyGame | None = None, **options: Any) -> Player:
     """Load a trained agent: a run folder, a .safetensors file, or the name of one that ships.
 
-    `options` are those of its algorithm, such as ``sims=200``, ``seconds=1`` or ``level="easy"``. A game of yours that no
-    text finds is given as `game`: a file never runs code of its own.
+    `options` are those of its algorithm, such as ``sims=200``, ``seconds=1`` or ``level="easy"``. A game of yours is
+    given as `game`: a file never runs code.
 
     >>> import beamzero as bz
     >>> bz.load("connect_four", sims=50).name
@@ -182,15 +192,13 @@ def load(path: str | os.PathLike[str], game: AnyGame | None = None, **options: A
     """
     place = os.fspath(path)
     algorithm, stored = _about(place)
-    rules = known_game(stored if game is None else game)
+    rules = stored_game(stored, game)
     texts = {key: _option_text(value) for key, value in options.items()}
     return make_player(agent_text(algorithm, place, texts), rules)
 
 
 def _about(place: str) -> tuple[str, str]:
     """Read the algorithm and the game of a trained agent."""
-    from beamzero.players.trained import load_info, shipped_agents
-
     if Path(place).is_dir():
         about = open_trained_run(Path(place)).about
         return about["algorithm"], about["game_text"]
@@ -204,9 +212,3 @@ def _about(place: str) -> tuple[str, str]:
 
 def _option_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _elo(rating: Mapping[str, Any]) -> str:
-    from beamzero.arena.rating import elo_text
-
-    return elo_text(rating)

@@ -29,7 +29,8 @@ class TextTable(NamedTuple):
             f"<tr>{''.join(_cell('td', text, place) for place, text in enumerate(row))}</tr>" for row in self.rows
         )
         notes = "".join(f"<div>{html.escape(note)}</div>" for note in self.notes)
-        return f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+        rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        return f'<table style="border-collapse:collapse">{rows}</table>{notes}'
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

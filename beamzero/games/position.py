@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -101,7 +101,7 @@ class Position:
         return {"image/svg+xml": self.to_svg(), "text/plain": repr(self)}
 
 
-def make_position(game: Game, moves: str | tuple[str, ...] | list[str] = (), start: str | None = None) -> Position:
+def make_position(game: Game, moves: str | Sequence[str] = (), start: str | None = None) -> Position:
     """Play `moves` from the game's first position, or from `start` in its notation, such as a FEN.
 
     A text holds moves with commas or spaces between them.

@@ -54,8 +54,8 @@ class NetSettings:
     """The name that stands first in the text of a net."""
 
     @property
-    def layers(self) -> int:
-        """Count the layers with a kernel, the head among them, without building the module."""
+    def layers(self) -> int | None:
+        """Count the layers with a kernel, the head among them, without building the module; None if not known."""
         raise NotImplementedError
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:

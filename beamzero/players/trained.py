@@ -255,7 +255,8 @@ def _fitting(nets: dict[str, Net], tensors: dict[str, np.ndarray], what: str) ->
     """Make the weights of each net of the tensors of a file; BadInput about `what` where they do not fit the nets."""
     kernels = sum(name.endswith("/kernel") for name in tensors)
     # Layers are counted first: to find the shapes of a deep net takes long.
-    fit = kernels == sum(net.settings.layers for net in nets.values())
+    layers = [net.settings.layers for net in nets.values()]
+    fit = None in layers or kernels == sum(filter(None, layers))
     if fit:
         wanted = _flat({name: net.shapes() for name, net in nets.items()})
         fit = {name: leaf.shape for name, leaf in wanted.items()} == {name: x.shape for name, x in tensors.items()}

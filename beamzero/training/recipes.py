@@ -42,6 +42,14 @@ def find_recipe(name: str) -> Recipe:
     return recipes[name]
 
 
+def quick_recipe(game: Game, algorithm: str | None = None) -> Recipe | None:
+    """Find the quick recipe of a game for an algorithm, by default the first algorithm; None where there is none."""
+    wanted = algorithm or DEFAULT_ALGORITHM
+    own = (recipe for recipe in list_recipes().values() if recipe.algorithm == wanted)
+    quick = (recipe for recipe in own if recipe.name.endswith("_quick"))
+    return next((recipe for recipe in quick if make_game(recipe.game) == game), None)
+
+
 def check_game(recipe: Recipe, game: Game) -> None:
     """Raise BadInput unless the recipe is for this game. One for a game without options serves its variants too."""
     wanted = make_game(recipe.game)

@@ -32,6 +32,7 @@ ORDER = [
     {"bench"},
     {"web", "engines"},
     {"cli"},
+    {"api"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}
