@@ -117,7 +117,7 @@ def test_a_game_of_ones_own_is_trained_resumed_exported_and_loaded(folder):
     GAMES._registered.clear()
     with pytest.raises(bz.BadInput, match=r"unknown game 'Pile'.*a game of yours is given as game="):
         bz.load(path)
-    with pytest.raises(bz.BadInput, match="was trained on Pile:heap=6|not of Pile|plays Pile:heap=6"):
+    with pytest.raises(bz.BadInput, match=r"was trained on Pile:heap=6|not of Pile|plays Pile:heap=6"):
         bz.load(path, game=Pile())
     agent = bz.load(path, game=Pile(heap=6), expand=5)
     assert agent.name == "probs:pile.safetensors,expand=5"

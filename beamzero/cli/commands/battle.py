@@ -53,10 +53,6 @@ _Longest = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("battle")(battle_command)
-
-
 def battle_command(
     game: GameName,
     agent: AgentName,

@@ -24,10 +24,6 @@ from beamzero.storage.files import writing
 from beamzero.training.recipes import find_recipe
 
 
-def register(app: typer.Typer) -> None:
-    app.command("compare")(compare_command)
-
-
 def compare_command(
     game: GameName,
     recipes: Annotated[

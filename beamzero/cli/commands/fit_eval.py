@@ -57,10 +57,6 @@ _Plot = Annotated[
 _PLACES = {"middle": "the middle of games", "whole": "whole games"}
 
 
-def register(app: typer.Typer) -> None:
-    app.command("fit-eval")(fit_eval_command)
-
-
 def fit_eval_command(
     game: GameName,
     games: _Games = Plan.games,

@@ -1,8 +1,7 @@
-"""`beamzero games`, `agents`, `recipes` and `runs`: lists of what can be used."""
+"""`beamzero agents`, `recipes` and `runs`: lists of what can be used."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +13,6 @@ from rich.text import Text
 from beamzero.arena.rating import elo_text
 from beamzero.cli.common import RUNS_FOLDER, AsJson, out, print_json
 from beamzero.core.errors import BadInput
-from beamzero.core.spec import field_types
-from beamzero.games import GAMES
-from beamzero.games.pgx.games import PGX_GAMES
 from beamzero.players.agent_kind import agent_kind
 from beamzero.players.built_in import AGENTS
 from beamzero.players.trained import load_info, shipped_agents
@@ -24,35 +20,6 @@ from beamzero.storage.run import list_runs
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.recipes import find_recipe, list_recipes, make_settings
 from beamzero.training.settings import describe_settings
-
-
-def register(app: typer.Typer) -> None:
-    for command in (games, agents, recipes, runs):
-        app.command()(command)
-
-
-def games(json: AsJson = False) -> None:
-    """List the games that can be played, with their parameters."""
-    rows: list[dict[str, Any]] = []
-    for name in GAMES.built_in:
-        kind = GAMES[name]
-        game = kind()
-        defaults = {field: getattr(game, field) for field in field_types(kind)}
-        about = (kind.__doc__ or "").strip().splitlines()[0]
-        rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
-    pgx = [f"pgx:{name}" for name in PGX_GAMES]
-    if json:
-        return print_json({"games": rows, "pgx": pgx})
-    table = Table(box=None, header_style="bold")
-    for title in ("game", "parameters", "what it is"):
-        table.add_column(title)
-    for row in rows:
-        parameters = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
-        table.add_row(row["name"], parameters or "-", row["about"])
-    out.print(table)
-    missing = "" if importlib.util.find_spec("pgx") else ", once it is there: pip install 'beamzero[pgx]'"
-    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", soft_wrap=True)
-    return None
 
 
 def agents(json: AsJson = False) -> None:

@@ -46,10 +46,6 @@ _FEW_AGENTS = 6
 """The most agents of which, by default, each meets each other."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("rate")(rate_command)
-
-
 def rate_command(
     game: GameName,
     agents: Annotated[

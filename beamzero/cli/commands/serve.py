@@ -44,10 +44,6 @@ AgentsOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(serve)
-
-
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[

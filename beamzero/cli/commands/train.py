@@ -29,10 +29,6 @@ from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
 
 
-def register(app: typer.Typer) -> None:
-    app.command("train")(train_command)
-
-
 def train_command(
     game: GameName,
     algo: Annotated[
