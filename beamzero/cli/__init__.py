@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         drop_output()  # the reader has gone
         return 0
     except Exception as error:
-        if (explained := explain(error)) is None:
+        if (explained := explain(error, words)) is None:
             raise
         return _fail(*explained)
 

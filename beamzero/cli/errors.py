@@ -9,9 +9,11 @@ import contextlib
 import errno
 import os
 import sys
+from collections.abc import Sequence
 
 import typer
 
+from beamzero.cli.commands import COMMANDS
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.core.user_code import describe_user_error, user_modules
 from beamzero.storage.files import out_of_space, reason
@@ -23,8 +25,8 @@ _OF_NAMES = {errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL}
 """Errors of a name that no file can have."""
 
 
-def explain(error: Exception) -> tuple[str, int] | None:
-    """Explain an error in one line, with the exit status; None where it is a bug of ours."""
+def explain(error: Exception, words: Sequence[str]) -> tuple[str, int] | None:
+    """Explain an error of a command line in one line, with the exit status; None where it is a bug of ours."""
     if platforms := _explain_platform(error):
         return platforms, 2
     if isinstance(error, BadInput):
@@ -35,7 +37,7 @@ def explain(error: Exception) -> tuple[str, int] | None:
         smaller = "search_batch, expand, sims, window, hash or net"
         return f"not enough memory: use fewer games, or a smaller {smaller}", 1
     if isinstance(error, _ClickException):
-        return _explain_words(error), 2
+        return _explain_words(error, words), 2
     if fault := describe_user_error(error):
         return f"the game cannot go on: {fault}", 2
     if broken := _explain_game():
@@ -66,13 +68,12 @@ def _explain_platform(error: Exception) -> str | None:
     return missing_platform(error)
 
 
-def _explain_words(error: Exception) -> str:
-    """Explain wrong words of a command, and name the help that tells the right ones."""
+def _explain_words(error: Exception, words: Sequence[str]) -> str:
+    """Explain wrong words of a command line, and name the help that has the right ones."""
     message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
-    path = str(getattr(getattr(error, "ctx", None), "command_path", "beamzero"))
-    if not message:
-        return f"see {path} --help"
-    return f"{message} ({path} --help{' lists the commands' if path == 'beamzero' else ''})"
+    if words and words[0] in COMMANDS:
+        return f"{message} (beamzero {words[0]} --help)"
+    return f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help"
 
 
 def _explain_game() -> str | None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from beamzero.cli.commands import COMMANDS
+
 pytestmark = pytest.mark.check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,13 +43,10 @@ def sources() -> Sources:
 # One name, one home
 
 
-def registered(tree: ast.Module) -> set[str]:
-    """Name the functions that a module of the command line registers as commands, and `register` itself."""
-    found = {"register"}
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "register":
-            found |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    return found
+def command_functions(path: str) -> set[str]:
+    """Name the functions of a module that are commands, of which only the table of commands knows."""
+    places = [entry.place.split(":") for entry in COMMANDS.values()]
+    return {function for module, function in places if path == f"beamzero/cli/commands/{module}.py"}
 
 
 def public_names(path: str, tree: ast.Module) -> set[str]:
@@ -63,9 +62,7 @@ def public_names(path: str, tree: ast.Module) -> set[str]:
                 found |= {inner.id for target in targets for inner in ast.walk(target) if isinstance(inner, ast.Name)}
             case ast.AnnAssign(target=ast.Name(id=name)):
                 found.add(name)
-    if "/cli/" in path:
-        found -= registered(tree)
-    return {name for name in found if not name.startswith("_")}
+    return {name for name in found - command_functions(path) if not name.startswith("_")}
 
 
 def duplicates(modules: Sources) -> dict[str, list[str]]:
@@ -266,12 +263,12 @@ def test_a_name_with_two_homes_is_seen() -> None:
         "beamzero/search/two.py": parse(
             "T = TypeVar('T')\nFrame: TypeAlias = int\n__all__ = []\ndef _own(): ...\nLIMIT, x = 1, 2"
         ),
-        "beamzero/cli/three.py": parse("def register(app):\n    app.command('x')(run)\ndef run(): ...\nLIMIT = 1"),
-        "beamzero/cli/four.py": parse("def register(app):\n    app.command('y')(run)\ndef run(): ..."),
+        "beamzero/cli/commands/serve.py": parse("def serve(): ...\nLIMIT = 1"),
+        "beamzero/engines/four.py": parse("def serve(): ..."),
     }
     assert duplicates(modules) == {
         "Frame": ["beamzero/games/one.py", "beamzero/search/two.py"],
-        "LIMIT": ["beamzero/search/two.py", "beamzero/cli/three.py"],
+        "LIMIT": ["beamzero/search/two.py", "beamzero/cli/commands/serve.py"],
     }
 
 
