@@ -70,7 +70,7 @@ def test_what_needs_no_jax_imports_none():
     assert not HEAVY & imported_by("import beamzero")
 
 
-def test_games_need_neither_nets_nor_devices():
+def test_games_need_neither_nets_nor_devices_and_runs_no_jax():
     program = """
 from beamzero.cli import main
 assert main(["games"]) == 0
@@ -79,6 +79,7 @@ assert not xla_bridge.backends_are_initialized()
 """
     found = imported_by(program)
     assert "jax" in found and not NETS_AND_PLOTS & found
+    assert "jax" not in imported_by("from beamzero.cli import main\nassert main(['runs', 'nowhere']) == 0")
 
 
 def test_a_command_keeps_what_it_compiles(monkeypatch, capsys):

@@ -24,7 +24,7 @@ COMMANDS = {
     "games": CommandEntry("games:games", "List the games that can be played, with their parameters."),
     "agents": CommandEntry("lists:agents", "List the agents that can be named, and the trained ones that ship."),
     "recipes": CommandEntry("lists:recipes", "List the recipes for training, or show one with all its settings."),
-    "runs": CommandEntry("lists:runs", "List the training runs below a folder."),
+    "runs": CommandEntry("runs:runs", "List the training runs below a folder."),
     "export": CommandEntry(
         "export:export_command", "Write a run's agent as one .safetensors file with its settings inside."
     ),
