@@ -62,9 +62,9 @@ _NARROW = 100 * 10**6
 
 
 def doctor(json: AsJson = False) -> int:
-    """Say what this machine has for beamzero, and what is missing or broken; exit status 1 where something is broken.
+    """Say what this machine has for beamzero, and what is missing or broken.
 
-    What is missing is named with the commands and agents that need it, and how to get it.
+    Exit status 1 where something is broken. What is only missing is named with what needs it, and how to get it.
     """
     broken: list[str] = []
     devices = _devices(broken)
