@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from beamzero import __version__
 from beamzero.cli.common import err
-from beamzero.cli.errors import drop_output, explain, plain
+from beamzero.cli.errors import drop_output, explain, reword_warning
 from beamzero.cli.loading import LazyGroup, add_commands
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import INTERRUPTED
@@ -91,7 +91,7 @@ def _show_each_once() -> Callable[..., None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *_args: object, **_more: object) -> None:
-        text = plain(str(message))
+        text = reword_warning(str(message))
         if text is not None and text not in shown:
             shown.add(text)
             err.print(f"beamzero: {text}", soft_wrap=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import typer
 
-from beamzero.cli.commands import COMMANDS
+from beamzero.cli.commands import COMMAND_TABLE
 from beamzero.core.errors import BadInput, RunStopped
 from beamzero.core.user_code import describe_user_error, user_modules
 from beamzero.storage.files import out_of_space, reason
@@ -71,7 +71,7 @@ def _explain_platform(error: Exception) -> str | None:
 def _explain_words(error: Exception, words: Sequence[str]) -> str:
     """Explain wrong words of a command line, and name the help that has the right ones."""
     message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
-    if words and words[0] in COMMANDS:
+    if words and words[0] in COMMAND_TABLE:
         return f"{message} (beamzero {words[0]} --help)"
     return f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help"
 
@@ -85,7 +85,7 @@ def _explain_game() -> str | None:
     return broken_by_user()
 
 
-def plain(warning: str) -> str | None:
+def reword_warning(warning: str) -> str | None:
     """Give a warning in our words where JAX warns of its cache; None where nothing is lost, others as they are."""
     if "jax" not in sys.modules:
         return warning

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from beamzero.cli.commands import COMMANDS
+from beamzero.cli.commands import COMMAND_TABLE
 from beamzero.core.leaving import importing
 
 
@@ -25,9 +25,22 @@ class LazyGroup(TyperGroup):
         return name, None if found is None else prepare_command(str(found.name)), rest
 
 
+class QuietCommand(TyperCommand):
+    """A command whose help does not show that `-h` asks for it: a column for that would narrow all the others."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help, or write it to `formatter`."""
+        option: Any = self.get_help_option(ctx)
+        names, option.opts = option.opts, ["--help"]
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            option.opts = names
+
+
 def add_commands(app: typer.Typer) -> None:
     """Add a line of help for each command of the table to `app`, whose group must be a `LazyGroup`."""
-    for name, entry in COMMANDS.items():
+    for name, entry in COMMAND_TABLE.items():
         app.command(name, help=entry.about, hidden=entry.hidden)(_not_imported)
 
 
@@ -53,11 +66,11 @@ def prepare_command(name: str) -> TyperCommand:
 def load_command(name: str) -> TyperCommand:
     """Import a command with its arguments and options."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    alone.command(name, hidden=COMMANDS[name].hidden)(_find_function(name))
+    alone.command(name, cls=QuietCommand, hidden=COMMAND_TABLE[name].hidden)(_find_function(name))
     return cast(TyperCommand, get_command(alone))
 
 
 def _find_function(name: str) -> Callable[..., object]:
     """Import the function of a command."""
-    module, _, function = COMMANDS[name].place.partition(":")
+    module, _, function = COMMAND_TABLE[name].place.partition(":")
     return cast(Callable[..., object], getattr(importlib.import_module(f"beamzero.cli.commands.{module}"), function))

@@ -45,7 +45,7 @@ def plain_warning(text: str) -> str | None:
 
 def cache_folder() -> str | None:
     """Name the folder in which JAX keeps compiled programs, or its address elsewhere; None where it keeps none."""
-    return jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined, no-any-return]
+    return jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
 
 
 def why_nothing_is_kept(folder: str) -> str | None:

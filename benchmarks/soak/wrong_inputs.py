@@ -373,11 +373,11 @@ class Soak:
     """Tries commands, each in a process of its own that has beamzero loaded already, and in a new folder."""
 
     def __init__(self, folder: Path) -> None:
-        from beamzero.cli.commands import COMMANDS
+        from beamzero.cli.commands import COMMAND_TABLE
 
         self.folder = folder
         self._context = multiprocessing.get_context("forkserver")
-        modules = sorted({entry.place.partition(":")[0] for entry in COMMANDS.values()})
+        modules = sorted({entry.place.partition(":")[0] for entry in COMMAND_TABLE.values()})
         commands = [f"beamzero.cli.commands.{module}" for module in modules]
         self._context.set_forkserver_preload([*commands, "beamzero.web.app", __name__])
         train = ["train", _GAME, *USES["train"][1]]

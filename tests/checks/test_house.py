@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from beamzero.cli.commands import COMMANDS
+from beamzero.cli.commands import COMMAND_TABLE
 
 pytestmark = pytest.mark.check
 
@@ -45,7 +45,7 @@ def sources() -> Sources:
 
 def command_functions(path: str) -> set[str]:
     """Name the functions of a module that are commands, of which only the table of commands knows."""
-    places = [entry.place.split(":") for entry in COMMANDS.values()]
+    places = [entry.place.split(":") for entry in COMMAND_TABLE.values()]
     return {function for module, function in places if path == f"beamzero/cli/commands/{module}.py"}
 
 

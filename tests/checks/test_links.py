@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beamzero.cli.commands import COMMANDS
+from beamzero.cli.commands import COMMAND_TABLE
 
 pytestmark = pytest.mark.check
 
@@ -52,7 +52,7 @@ def test_pages_name_commands_and_programs_that_there_are() -> None:
     unknown = {}
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        wrong = [name for name in COMMAND.findall(text) if name not in COMMANDS]
+        wrong = [name for name in COMMAND.findall(text) if name not in COMMAND_TABLE]
         wrong += [name for name in FILE.findall(text) if not (ROOT / name).is_file()]
         if wrong:
             unknown[page.name] = wrong

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.commands import COMMANDS
+from beamzero.cli.commands import COMMAND_TABLE
 from beamzero.core.user_code import load_file
 from beamzero.games import make_game
 from beamzero.players.trained import load_trained
@@ -387,7 +387,7 @@ def test_the_walk_over_wrong_inputs_knows_every_command():
     walk = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(walk)
-        assert walk.USES.keys() == {name for name, entry in COMMANDS.items() if not entry.hidden}
+        assert walk.USES.keys() == {name for name, entry in COMMAND_TABLE.items() if not entry.hidden}
         drawn = [walk.draw_trial(seed) for seed in range(200)]
         assert drawn == [walk.draw_trial(seed) for seed in range(200)] and len({one.words for one in drawn}) > 100
     finally:

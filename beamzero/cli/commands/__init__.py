@@ -20,7 +20,7 @@ _LADDER = CommandEntry(
     "Play a ladder of minimax opponents of depth 1, 2, 3 ..., two games each, until the agent loses both games.",
 )
 
-COMMANDS = {
+COMMAND_TABLE = {
     "games": CommandEntry("games:games", "List the games that can be played, with their parameters."),
     "agents": CommandEntry("lists:agents", "List the agents that can be named, and the trained ones that ship."),
     "recipes": CommandEntry("lists:recipes", "List the recipes for training, or show one with all its settings."),
