@@ -87,7 +87,7 @@ def train(
         minutes=minutes,
         resume=goes_on,
     )
-    with training_report(progress) as report:
+    with training_report(progress, minutes) as report:
         outcome = train_run(request, report)
         if own := objects_to_pass(rules, outcome.run.about["algorithm"], outcome.algorithm.settings):
             report.message(f"another process finds {place} when it is given {', '.join(own)}: see TrainingRun")

@@ -256,6 +256,8 @@ class SearchPlayer(Player):
         return self.search.plays_policy
 
     def with_every_move(self) -> SearchPlayer:
+        if self.game.hidden:  # the positions after moves would tell what the seat does not know
+            return self
         return dataclasses.replace(self, search=self.search.with_every_move())
 
     in_process = True

@@ -59,7 +59,7 @@ def test_a_position_with_dice_says_what_was_rolled():
     game = bz.make_game("backgammon")
     begun = game.position()
     move = begun.legal[0]
-    with pytest.raises(bz.BadInput, match="does not say what chance decided|chance has nothing to decide"):
+    with pytest.raises(bz.BadInput, match=r"does not say what chance decided|chance has nothing to decide"):
         begun.play(f"{move}:9-9").play("x")
 
 
