@@ -101,6 +101,11 @@ def as_player(agent: AnyAgent, game: Game | None) -> Player:
     return make_player(agent, game)
 
 
+def name_of(agent: AnyAgent) -> str:
+    """Give the text that names an agent."""
+    return agent if isinstance(agent, str) else agent.name
+
+
 def as_players(agents: tuple[AnyAgent, ...], game: AnyGame | None) -> tuple[Game, list[Player]]:
     """Make the players of one game: the one that is given, or that of the players among them."""
     rules = None if game is None else known_game(game)
