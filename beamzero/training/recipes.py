@@ -55,6 +55,17 @@ def quick_recipe(game: Game, algorithm: str | None = None) -> Recipe | None:
     return next((recipe for recipe in quick if make_game(recipe.game) == game), None)
 
 
+def describe_choice(recipe: Recipe | None, game: Game, algorithm: str | None) -> str:
+    """Say by which settings a new run trains, and how long that takes, or which recipes there are for the game."""
+    if recipe is not None:
+        return f"by the recipe {recipe.name}: {recipe.about}"
+    others = [name for name, one in list_recipes().items() if make_game(one.game) == game]
+    known = f"; recipes for it: {', '.join(others)}" if others else ""
+    return (
+        f"no quick recipe for {game.spec} by {algorithm or DEFAULT_ALGORITHM}: the defaults, which may be slow{known}"
+    )
+
+
 def check_game(recipe: Recipe, game: Game) -> None:
     """Raise BadInput unless the recipe is for this game. One for a game without options serves its variants too."""
     wanted = make_stored_game(recipe.game, game, "the game as")
