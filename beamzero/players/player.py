@@ -82,6 +82,9 @@ class Player(abc.ABC):
     units: int = UNLIMITED
     """The most units of work for a position: 1 for a player without a search."""
 
+    tries_all: bool = True
+    """False if a move with the probability 0 may never have been tried, so that its value says nothing."""
+
     keeps_line: bool = False
     """True if results have a line of several moves; other players are asked again after each of their own moves."""
 
@@ -242,6 +245,10 @@ class SearchPlayer(Player):
     @property
     def units(self) -> int:  # type: ignore[override]
         return self.search.units
+
+    @property
+    def tries_all(self) -> bool:  # type: ignore[override]
+        return self.search.tries_all
 
     @property
     def keeps_line(self) -> bool:  # type: ignore[override]
