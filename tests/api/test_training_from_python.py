@@ -112,6 +112,7 @@ def test_a_game_of_ones_own_is_trained_resumed_exported_and_loaded(folder):
     assert heard.messages == ["another process finds run when it is given the game Pile: see TrainingRun"]
     assert len(run.metrics()) == 1 and run.rating["scores"].keys() == {"random"}
     assert run.plot().axes and run.game == Pile(heap=6)
+    assert "<table" in run._repr_html_() and "data:image/png" in run._repr_html_() and "Pile:heap=6" in repr(run)
     again = bz.train(Pile(heap=6), "probs", iterations=2, folder="run", resume=True, progress=False)
     assert again.iterations == 2 and [record["iteration"] for record in again.metrics()] == [1, 2]
     path = again.export("pile.safetensors")
