@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from beamzero.api.objects import AnyAgent, AnyGame, as_players
+from beamzero.api.objects import AnyAgent, AnyGame, as_players, name_of
 from beamzero.api.progress import counting, phases
 from beamzero.arena.battle import Battle
 from beamzero.arena.battle import battle as play_battle
@@ -90,7 +90,7 @@ def rate(
     'lookahead:1'
     """
     keep_compiled_code()
-    named = agents if any(getattr(agent, "name", agent) == ANCHOR for agent in agents) else (ANCHOR, *agents)
+    named = agents if any(agent == ANCHOR for agent in map(name_of, agents)) else (ANCHOR, *agents)
     rules, players = as_players(named, game)
     kept = None if store is None else Store(os.fspath(store))
     tournament = Tournament(rules, players, None, seed, kept, ANCHOR)

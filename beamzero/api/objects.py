@@ -44,7 +44,10 @@ def stored_game(text: str, given: AnyGame | None) -> Game:
     """Make the game that a run or an agent says it is of. What it names is never run: such a game is `given`."""
     named = None if given is None else known_game(given)
     try:
-        return make_stored_game(text, named, "game=")
+        stored = make_stored_game(text, named, "game=")
+        if isinstance(given, Game) and given != stored:
+            raise BadInput(f"it is of {stored.spec!r}, not of {given.spec!r} as game= says")
+        return stored
     except BadInput as error:
         if named is None and not text.startswith("pgx:"):
             raise BadInput(f"{error}; a game of yours is given as game=") from None
@@ -96,6 +99,11 @@ def as_player(agent: AnyAgent, game: Game | None) -> Player:
     if game is None:
         raise BadInput(f"of which game is {agent!r}? Give game=, such as game='connect_four'")
     return make_player(agent, game)
+
+
+def name_of(agent: AnyAgent) -> str:
+    """Give the text that names an agent."""
+    return agent if isinstance(agent, str) else agent.name
 
 
 def as_players(agents: tuple[AnyAgent, ...], game: AnyGame | None) -> tuple[Game, list[Player]]:

@@ -65,12 +65,18 @@ class PositionAnalysis:
     def to_svg(self, **options: Any) -> str:
         """Draw the board with the values of the likeliest moves on it."""
         game, state = self.position.game, self.position.state
-        moves = [ValuedMove(move.move, game.places(state, move.action), move.value) for move in self.moves]
+        tried = [move for move in self.moves if move.tried]
+        moves = [ValuedMove(move.move, game.places(state, move.action), move.value) for move in tried]
         return self.position.to_svg(marks=mark_values(moves), **options)
 
     def _table(self) -> TextTable:
         rows = [
-            (move.move, f"{move.value:+z.2f}", f"{move.policy:.0%}", "proven" if move.proven else "")
+            (
+                move.move,
+                f"{move.value:+z.2f}" if move.tried else "-",
+                f"{move.policy:.0%}",
+                "proven" if move.proven else "",
+            )
             for move in self.moves
         ]
         notes = [f"best line: {' '.join(self.line)}", f"{self.agent}, {self.found.nodes:,} positions searched"]

@@ -90,7 +90,7 @@ class NotebookReport(Report):
 
 
 @contextlib.contextmanager
-def training_report(progress: bool | Report) -> Iterator[Report]:
+def training_report(progress: bool | Report, minutes: float | None = None) -> Iterator[Report]:
     """Yield the report of a training: the one that is given, or what suits the place where it is shown."""
     if isinstance(progress, Report):
         yield progress
@@ -99,7 +99,7 @@ def training_report(progress: bool | Report) -> Iterator[Report]:
     elif in_notebook():
         yield NotebookReport()
     else:
-        with TrainingDisplay() as display:
+        with TrainingDisplay(minutes) as display:
             yield display
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import re
 from pathlib import Path
@@ -87,7 +89,7 @@ def train(
         minutes=minutes,
         resume=goes_on,
     )
-    with training_report(progress) as report:
+    with training_report(progress, minutes) as report:
         outcome = train_run(request, report)
         if own := objects_to_pass(rules, outcome.run.about["algorithm"], outcome.algorithm.settings):
             report.message(f"another process finds {place} when it is given {', '.join(own)}: see TrainingRun")
@@ -177,7 +179,14 @@ class TrainingRun:
         return str(self._table())
 
     def _repr_html_(self) -> str:
-        return self._table().to_html()
+        return self._table().to_html() + (self._picture() if self.metrics() else "")
+
+    def _picture(self) -> str:
+        """Write the curves as an image for a notebook."""
+        picture = io.BytesIO()
+        self.plot().savefig(picture, format="png")
+        data = base64.b64encode(picture.getvalue()).decode()
+        return f'<img style="max-width:640px" alt="rating and losses" src="data:image/png;base64,{data}">'
 
 
 def load(path: str | os.PathLike[str], game: AnyGame | None = None, **options: Any) -> Player:

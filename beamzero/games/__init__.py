@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,9 @@ def make_game(game: str | type[Game] | Game, **options: Any) -> Game:
     """Make a game of a text such as ``connect_four:rows=7`` or of a class; a Game is returned as it is.
 
     Keyword arguments are parameters: ``make_game("connect_four", rows=7)``, ``make_game(MyGame, size=5)``.
+
+    >>> make_game("connect_four", rows=7, columns=8).num_actions
+    8
     """
     if isinstance(game, Game):
         if options:
@@ -98,7 +102,12 @@ def check_game_class(kind: Any, name: str) -> None:
         raise BadInput(f"{name!r} cannot be played: write @dataclasses.dataclass(frozen=True) above the class")
     if not has_plain_fields(kind):
         raise BadInput(f"{name!r} cannot be played: a parameter must be a bool, int, float or str")
-    kind.name = kind.name or name
+    if not kind.name or any(kind.name == given for given in map(_NAMED.get, kind.__mro__[1:])):
+        kind.name = _NAMED[kind] = name
+
+
+_NAMED: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+"""Classes that had no name, and the names that they got: a class that inherits from one has none of its own."""
 
 
 def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:

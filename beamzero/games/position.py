@@ -20,8 +20,8 @@ class Position:
     """A position of a game, and the moves that led to it. Playing a move gives another position.
 
     >>> import beamzero as bz
-    >>> bz.make_game("tic_tac_toe").position("b2 a1").to_move
-    'X'
+    >>> bz.make_game("chess").position("e4 e5").to_move
+    'White'
     """
 
     game: Game

@@ -50,8 +50,8 @@ def _normalize(norm: nnx.BatchNorm | nnx.LayerNorm, x: Array, real: Array | None
 class NetSettings:
     """The settings of a net. `build` makes the module for one game."""
 
-    name: ClassVar[str]
-    """The name that stands first in the text of a net."""
+    name: ClassVar[str] = ""
+    """The name that stands first in the text of a net; by default that of the class, in small letters."""
 
     @property
     def layers(self) -> int | None:

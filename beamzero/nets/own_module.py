@@ -78,7 +78,7 @@ def net_text(net: NetSettings | type[NetSettings] | type[nnx.Module]) -> str:
         net = settings_of_module(net)
     settings = net() if inspect.isclass(net) else net
     kind = type(settings)
-    name = getattr(kind, "name", "") or kind.__name__.lower()
+    name = kind.name or kind.__name__.lower()
     kind.name = name
     if name not in NETS or NETS[name] is not kind:
         NETS.register(name, kind)

@@ -81,3 +81,12 @@ def test_agents_of_different_games_do_not_meet():
     one, other = bz.make_player("random", "tic_tac_toe"), bz.make_player("random", "kalah")
     with pytest.raises(bz.BadInput, match="random plays kalah, not tic_tac_toe"):
         bz.battle(one, other, games=2, progress=False)
+
+
+def test_moves_that_a_search_never_tried_have_no_value():
+    found = bz.analyse(bz.make_player("mcts:sims=3", "connect_four"))
+    tried = [move for move in found.moves if move.tried]
+    assert 1 <= len(tried) <= 3 and all((move.policy > 0) == move.tried for move in found.moves)
+    rows = {line.split()[0]: line.split()[1] for line in repr(found).splitlines() if line.endswith("%")}
+    assert {name for name, value in rows.items() if value == "-"} == {m.move for m in found.moves if not m.tried}
+    assert all(move.tried for move in bz.analyse("alphabeta:depth=2", game="tic_tac_toe").moves)

@@ -143,3 +143,8 @@ print(len(hits) > 0)
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
         )
         assert (run.stdout.strip(), run.stderr) == (found, "")
+
+
+def test_the_citation_has_the_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {beamzero.__version__}\n" in text

@@ -78,5 +78,7 @@ def _ask(game: Game, agent: str, state: State, seed: int) -> Marks:
         raise BadInput(f"the game is over: {game.outcome_reason(state)}")
     with err.status("thinking (the first time, compiling takes a while)"):
         analysis = analyse(game, player, state, jax.random.key(seed))
-    moves = [ValuedMove(move.move, game.places(state, move.action), move.value) for move in analysis.moves]
+    moves = [
+        ValuedMove(move.move, game.places(state, move.action), move.value) for move in analysis.moves if move.tried
+    ]
     return mark_values(moves)

@@ -41,8 +41,8 @@ def train_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Settings that are known to work, as beamzero recipes lists them; by default GAME_quick, "
-            "or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
+            help="Settings that are known to work, as beamzero recipes lists them, or a .toml file of yours;"
+            " by default GAME_quick, or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
         ),
     ] = None,
     set_: Annotated[
@@ -87,7 +87,7 @@ def train_command(
     )
     named = (make_game(game).spec, *([] if algo is None else [ALGORITHMS.source(algo)]))
     with (
-        TrainingDisplay() as display,
+        TrainingDisplay(minutes) as display,
         metrics_at(prometheus, display.message) as registry,
         workers_of(cluster, workers, worker_gpus, display.message, named) as pool,
     ):
