@@ -49,7 +49,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SpielState(NamedTuple):
-    history: Array  # int16 or int32 [H] moves and outcomes of chance so far, zeros after them
+    history: Array  # int16 [H] moves and outcomes of chance so far, zeros after them
     length: Array  # int32 [] how many they are
     ply: Array  # int32 [] moves among them
     player: Array  # int8 [] the side to move, or CHANCE
@@ -122,8 +122,7 @@ class SpielGame(Game):
     def __post_init__(self) -> None:
         if self.plies < 0:
             raise BadInput(f"plies is {self.plies}, but must be 1 or more, or 0 for as many as OpenSpiel allows")
-        if self.max_plies * self.num_actions < 1:
-            raise BadInput(f"{self.name} cannot be played on such a board")
+        _first(self)  # refuses here what cannot be loaded
 
     @property
     def _host(self) -> Host:

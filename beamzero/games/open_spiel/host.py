@@ -15,10 +15,8 @@ from beamzero.core.spec import Scalar
 KEPT = 16_384
 """The number of positions that a host keeps, so that the next move is one call and not the whole game again."""
 
-LARGEST = 2**24
-"""The most actions, and numbers in an observation, of a game that can be loaded."""
-
-_CHANCE = -1  # as OpenSpiel and `Game.player` both have it
+MOST_CHOICES, MOST_SEEN, LARGEST_PARAMETER = 2**15, 2**18, 100_000
+"""The most actions, numbers in an observation and the largest parameter of a game that can be loaded."""
 
 
 class Facts(NamedTuple):
@@ -45,11 +43,11 @@ class Host:
         self.num_chance: int = self.game.max_chance_outcomes()
         self.most = max(abs(self.game.min_utility()), abs(self.game.max_utility()))
         self.shape: tuple[int, ...] = tuple(self.game.observation_tensor_shape())
-        self.dtype = np.dtype(np.int16 if max(self.num_actions, self.num_chance) < 2**15 else np.int32)
+        self.dtype = np.dtype(np.int16)
         _check_sizes(self)
         self._kept: dict[bytes, Any] = {}
         self._lock = threading.Lock()
-        _check_chance(self)
+        _try_out(self)
 
     def find(self, history: np.ndarray) -> Any:
         """Return OpenSpiel's state after the choices `history` [length]; the caller does not change it."""
@@ -134,33 +132,51 @@ def _load(name: str, parameters: Mapping[str, Scalar]) -> Any:
     """Load a game of OpenSpiel; BadInput in one line where it has no such game or refuses the parameters."""
     import pyspiel
 
+    if any(abs(value) > LARGEST_PARAMETER for value in parameters.values() if not isinstance(value, str)):
+        raise BadInput(f"open_spiel:{name} cannot be played with a parameter above {LARGEST_PARAMETER:,}")
     try:
         game = pyspiel.load_game(name, dict(parameters))
         game.observation_tensor_shape()
     except Exception as error:
-        raise BadInput(f"open_spiel:{name} cannot be loaded: {' '.join(str(error).split())}") from error
+        raise BadInput(f"open_spiel:{name} cannot be loaded: {_in_one_line(error)}") from error
     if game.num_players() != 2:
         raise BadInput(f"open_spiel:{name} cannot be played, for it has {game.num_players()} players")
     return game
 
 
 def _check_sizes(host: Host) -> None:
-    """Raise BadInput where a board is far too large for memory, or too small to be one."""
-    most = max(host.num_actions, host.num_chance, *host.shape, int(np.prod(host.shape, dtype=np.float64)))
+    """Raise BadInput where a board is far too large, or too small to be one: C++ may then end this process."""
+    most_seen = float(np.prod(host.shape, dtype=np.float64))
     least = min(host.num_actions, host.game.max_game_length(), *host.shape)
-    if least < 1 or most > LARGEST:
+    if least < 1 or max(host.num_actions, host.num_chance) > MOST_CHOICES or most_seen > MOST_SEEN:
         raise BadInput(f"open_spiel:{host.name} cannot be played on a board of such a size")
 
 
-def _check_chance(host: Host, games: int = 4, plies: int = 100) -> None:
-    """Raise BadInput where chance decides twice in a row in random games: a Game has one event for both."""
+def _try_out(host: Host, games: int = 4) -> None:
+    """Raise BadInput where OpenSpiel fails in random games, or chance decides twice in a row: here it is one event."""
     draw = random.Random(0)
-    for _ in range(games if host.num_chance else 0):
-        state, before = host.game.new_initial_state(), 0
-        for _ in range(plies):
-            if state.is_terminal():
-                break
-            if before == state.current_player() == _CHANCE:
-                raise BadInput(f"open_spiel:{host.name} cannot be played, for chance decides twice in a row in it")
-            before = state.current_player()
-            state.apply_action(draw.choice(state.legal_actions()))
+    try:
+        twice = [_chance_decides_twice(host.game.new_initial_state(), draw) for _ in range(games)]
+    except Exception as error:
+        raise BadInput(f"open_spiel:{host.name} cannot be played: {_in_one_line(error)}") from error
+    if any(twice):
+        raise BadInput(f"open_spiel:{host.name} cannot be played, for chance decides twice in a row in it")
+
+
+def _chance_decides_twice(state: Any, draw: random.Random, plies: int = 60) -> bool:
+    """Play some plies of a random game, and tell whether one chance event follows another in it."""
+    was_chance, twice = False, False
+    for _ in range(plies):
+        if state.is_terminal():
+            break
+        if not state.legal_actions():
+            raise ValueError("a side has no legal move")
+        twice = twice or (was_chance and state.is_chance_node())
+        was_chance = state.is_chance_node()
+        str(state), state.observation_tensor(_next_side(state))
+        state.apply_action(draw.choice(state.legal_actions()))
+    return twice
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
