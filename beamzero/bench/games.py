@@ -184,7 +184,7 @@ def _run(batches: Sequence[GameBatch]) -> list[State]:
 
 def pyspiel_play(name: str, moves: int = 2000) -> RandomPlay:
     """Make a plain loop that plays one game of OpenSpiel after the other."""
-    import pyspiel  # type: ignore[import-not-found]
+    import pyspiel
 
     game, draw = pyspiel.load_game(name), random.Random(0)
 

@@ -2,8 +2,7 @@
 
 - ``connect_four``, ``connect_four:rows=7,columns=8``: a game of this package, with parameters;
 - ``pgx:go_9x9``: a game of the pgx library, of two players with open information and without dice;
-- ``open_spiel:breakthrough``, ``open_spiel:breakthrough,rows=6,columns=6``: a game of OpenSpiel, of two players with open
-  information, with parameters;
+- ``open_spiel:hex``, ``open_spiel:hex,board_size=7``: a game of OpenSpiel, of two players with open information;
 - ``mygame.py:MyGame``, ``mygame.py:MyGame,size=5``: a class in a file of yours;
 - a name that an installed package offers through the entry point ``beamzero.games``, or that ``GAMES.register`` added.
 """
@@ -14,6 +13,7 @@ import functools
 import inspect
 import os
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,10 @@ BUILT_IN_GAMES = {
 GAMES = Registry("game", "beamzero.games", "beamzero.games:BUILT_IN_GAMES", "beamzero.games:check_game_class")
 """The games that go by a bare name: those of this package, of installed packages, and those that Python registered."""
 
-LIBRARIES = {"pgx": (find_pgx_game, tuple(PGX_GAMES)), "open_spiel": (find_spiel_game, SPIEL_GAMES)}
+LIBRARIES: dict[str, tuple[Callable[[str], type[Game]], tuple[str, ...]]] = {
+    "pgx": (find_pgx_game, tuple(PGX_GAMES)),
+    "open_spiel": (find_spiel_game, SPIEL_GAMES),
+}
 """By name: what finds the class of a game of another library, and the games that are known to be playable."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -34,21 +34,20 @@ def aec_env(game: str | Game, render_mode: str | None = None) -> AECEnv[str, Obs
 class AecGame(AECEnv[str, Observation, int]):
     """A game as an environment, without the wrappers of `env`.
 
-    The agents are ``player_0``, which is side 0 of the game, and ``player_1``. `agent_selection` is the side to move, which
-    may be the same one twice in a row. Chance is decided by the seed of `reset`. The rewards are 0 until the game is
-    over, and then its score for each side.
+    The agents are ``player_0``, which is side 0 of the game, and ``player_1``. `agent_selection` is the side to move,
+    which may be the same one twice in a row. Chance is decided by the seed of `reset`. The rewards are 0 until the game
+    is over, and then its score for each side.
     """
 
-    metadata = {"render_modes": ["ansi", "human"], "is_parallelizable": False}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "human"], "is_parallelizable": False}
 
     def __init__(self, game: Game, render_mode: str | None = None) -> None:
         super().__init__()
         if type(game).seat is not Game.seat:
             raise BadInput(f"{game.name} cannot be an environment of PettingZoo, for a side has several hands in it")
-        if render_mode not in (None, *self.metadata["render_modes"]):
+        if render_mode not in (None, "ansi", "human"):
             raise BadInput(f"render_mode is {render_mode!r}, but must be 'ansi', 'human' or None")
         self.game = game
-        self.metadata = {**self.metadata, "name": game.spec}
         self.render_mode = render_mode
         self.possible_agents = ["player_0", "player_1"]
         self.action_spaces = {agent: Discrete(game.num_actions) for agent in self.possible_agents}
@@ -83,7 +82,7 @@ class AecGame(AECEnv[str, Observation, int]):
         """Play a legal action of the side to move; None where that agent's game is over."""
         assert self._draws is not None, "reset comes first"
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
-            return self._was_dead_step(action)  # type: ignore[arg-type]
+            return self._was_dead_step(action)
         assert action is not None
         self._cumulative_rewards[self.agent_selection] = 0.0
         draw = self._draws.random(dtype=np.float32)
@@ -106,7 +105,10 @@ class AecGame(AECEnv[str, Observation, int]):
         self.agent_selection = self.possible_agents[0]
 
     def observe(self, agent: str) -> Observation:
-        """Return what `agent` sees. One that is not to move has no legal action; where cards are hidden, it sees zeros."""
+        """Return what `agent` sees.
+
+        One that is not to move has no legal action, and sees the board as the other does; zeros where cards are hidden.
+        """
         is_to_move = agent == self.agent_selection and not self.terminations[agent]
         seen = is_to_move or not self.game.hidden
         return {

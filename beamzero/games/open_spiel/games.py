@@ -25,11 +25,12 @@ from beamzero.games.hashing import hash_words, words_of
 from beamzero.games.open_spiel.host import Facts, Host
 from beamzero.games.places import Place
 
-SPIEL_GAMES = tuple(
-    "amazons antichess backgammon banqi breakthrough checkers chess chinese_checkers clobber connect_four crazyhouse"
-    " dots_and_boxes go gomoku havannah hex hive lines_of_action maedn mancala mnk nim nine_mens_morris othello oware"
-    " pentago pig quoridor shogi tic_tac_toe twixt ultimate_tic_tac_toe xiangqi y yacht".split()
-)
+SPIEL_GAMES = (
+    "amazons", "antichess", "backgammon", "banqi", "breakthrough", "checkers", "chess", "chinese_checkers", "clobber",
+    "connect_four", "crazyhouse", "dots_and_boxes", "go", "gomoku", "havannah", "hex", "hive", "lines_of_action",
+    "maedn", "mancala", "mnk", "nim", "nine_mens_morris", "othello", "oware", "pentago", "pig", "quoridor", "shogi",
+    "tic_tac_toe", "twixt", "ultimate_tic_tac_toe", "xiangqi", "y", "yacht",
+)  # fmt: skip
 """The games that keep the laws of `Game`. Others of OpenSpiel that fit are loaded too: `beamzero check` tries them."""
 
 _MOST_MOVES: Mapping[str, Callable[[Any], int]] = {
@@ -274,12 +275,14 @@ def _shapes(game: SpielGame) -> Facts:
     """Return the shapes and types of the facts about one position."""
     bits = -(-game.num_actions // 8)
     types = (np.int8, np.int8, np.bool_, np.float32)
-    return Facts(*(jax.ShapeDtypeStruct((), kind) for kind in types), jax.ShapeDtypeStruct((bits,), np.uint8))  # type: ignore[arg-type]
+    shapes: list[Any] = [*(jax.ShapeDtypeStruct((), kind) for kind in types), jax.ShapeDtypeStruct((bits,), np.uint8)]
+    return Facts(*shapes)
 
 
 @functools.lru_cache(maxsize=64)
-def _first(game: SpielGame) -> SpielState:
+def _first(game: SpielGame) -> State:
     """Return the first state, on the host."""
-    history = np.zeros(game._room, game._host.dtype)
+    history: Any = np.zeros(game._room, game._host.dtype)
     facts = game._host.facts(history, np.int32(0), np.bool_(True))
-    return SpielState(history, np.int32(0), np.int32(0), **facts._asdict())
+    none: Any = np.int32(0)
+    return SpielState(history, none, none, **facts._asdict())

@@ -32,8 +32,8 @@ class Facts(NamedTuple):
 class Host:
     """The rules of one game of OpenSpiel.
 
-    A position is the vector of all choices so far, moves and outcomes of chance, and their number. The last positions are
-    kept as OpenSpiel has them; one that is not is played again from the start, so that keeping changes no answer.
+    A position is the vector of all choices so far, moves and outcomes of chance, and their number. The last positions
+    are kept as OpenSpiel has them; one that is not is played again from the start, so that keeping changes no answer.
     """
 
     def __init__(self, name: str, parameters: Mapping[str, Scalar]) -> None:
@@ -125,7 +125,7 @@ def _next_side(state: Any) -> int:
     return max(0, int(after.current_player()))
 
 
-# --- which games can be loaded -----------------------------------------------------------------------------------------
+# --- which games can be loaded ---------------------------------------------------------------------------------------
 
 
 def _load(name: str, parameters: Mapping[str, Scalar]) -> Any:
