@@ -19,13 +19,10 @@ from jax import Array
 
 from beamzero.adapters import pettingzoo as aec
 from beamzero.adapters import pgx as shaped
-from beamzero.bench.games import RandomRules, make_batches, our_rules, pyspiel_play
+from beamzero.bench.games import MOVES_A_CALL, RandomRules, make_batches, our_rules, pyspiel_play
 from beamzero.games import Game, State, make_game
 from beamzero.games.chance import draw_chance
 from beamzero.players import make_player
-
-STEPS = 64
-"""The moves that a call of a batch makes in each game; see `make_batches`."""
 
 
 def rate(run: Callable[[], int], seconds: float) -> float:
@@ -38,12 +35,12 @@ def rate(run: Callable[[], int], seconds: float) -> float:
 
 
 def by_rules(rules: RandomRules, batch: int) -> Callable[[], int]:
-    """Make what plays STEPS random moves in each of `batch` games."""
+    """Make what plays MOVES_A_CALL random moves in each of `batch` games."""
     (games,) = make_batches(rules, batch, 1)
 
     def run() -> int:
         jax.block_until_ready(games())
-        return STEPS * batch
+        return MOVES_A_CALL * batch
 
     return run
 
@@ -78,7 +75,7 @@ def by_search(game: Game, batch: int, sims: int = 64) -> Callable[[], int]:
     states = draw_chance(game, jax.vmap(game.init)(keys), jax.random.key(1))
 
     def run() -> int:
-        jax.block_until_ready(player.choose(states, jax.random.key(2)))
+        jax.block_until_ready(player.choose(states, np.ones(batch, np.bool_), jax.random.key(2)))
         return sims * batch
 
     return run

@@ -95,7 +95,7 @@ def test_a_game_goes_as_by_the_rules(spec):
 def test_the_seed_decides_the_cards():
     world = AecGame(make_game("kuhn_poker"))
     seen = set()
-    for seed in range(8):
+    for seed in range(24):
         world.reset(seed=seed)
         seen.add(world.observe(world.agent_selection)["observation"].tobytes())
         deal = jax.device_get(world._state)

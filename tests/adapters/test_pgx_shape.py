@@ -127,11 +127,13 @@ def test_a_trainer_of_pgx_runs():
         reward = after.rewards[jnp.arange(batch), mover]
         discount = jnp.where(after.terminated, 0.0, jnp.where(after.current_player == mover, 1.0, -1.0))
         logits = jnp.where(after.legal_action_mask, 0.0, -1e9)
-        return mctx.RecurrentFnOutput(reward, discount, logits, jnp.zeros(batch)), after
+        return mctx.RecurrentFnOutput(
+            reward=reward, discount=discount, prior_logits=logits, value=jnp.zeros(batch)
+        ), after
 
     def ply(state, key):
         search, begin = jax.random.split(key)
-        root = mctx.RootFnOutput(jnp.zeros((batch, 9)), jnp.zeros(batch), state)
+        root = mctx.RootFnOutput(prior_logits=jnp.zeros((batch, 9)), value=jnp.zeros(batch), embedding=state)
         found = mctx.gumbel_muzero_policy(
             None, search, root, recurrent, 4, invalid_actions=~state.legal_action_mask, max_num_considered_actions=4
         )

@@ -36,8 +36,8 @@ SPIEL_GAMES = (
 _MOST_MOVES: Mapping[str, Callable[[Any], int]] = {
     # Two rows of pieces, and each has three squares before it.
     "breakthrough": lambda game: 6 * game.columns,
-    # Three rows of pieces on every other square, and each has four squares beside it.
-    "checkers": lambda game: 6 * game.columns,
+    # Three rows of pieces on every other square, at most half a piece more than half of them; each moves four ways.
+    "checkers": lambda game: 6 * game.columns + 2,
     # The known maximum, as that of shogi.
     "chess": lambda game: 218,
     # Twelve pieces, each with one square to go to in every direction.
