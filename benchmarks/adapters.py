@@ -75,7 +75,7 @@ def by_search(game: Game, batch: int, sims: int = 64) -> Callable[[], int]:
     states = draw_chance(game, jax.vmap(game.init)(keys), jax.random.key(1))
 
     def run() -> int:
-        jax.block_until_ready(player.choose(states, np.ones(batch, np.bool_), jax.random.key(2)))
+        jax.block_until_ready(player.choose(states, jnp.ones(batch, jnp.bool_), jax.random.key(2)))
         return sims * batch
 
     return run

@@ -20,7 +20,7 @@ MOST_CHOICES, MOST_SEEN, LARGEST_PARAMETER = 2**15, 2**18, 100_000
 
 
 class Facts(NamedTuple):
-    """What the rules say of N positions."""
+    """Answers of the rules about N positions."""
 
     player: np.ndarray  # int8 [N] the side to move, or CHANCE
     side: np.ndarray  # int8 [N] the side that chooses next
