@@ -31,6 +31,7 @@ SPECS = [
     slow("open_spiel:dots_and_boxes"),
     slow("open_spiel:backgammon,plies=40"),
     slow("open_spiel:mancala,plies=40"),
+    slow("open_spiel:maedn"),
 ]
 """With what is not in all games: chance, a side that moves twice, an observation without a board, an end by `plies`."""
 

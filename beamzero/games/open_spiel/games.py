@@ -22,7 +22,7 @@ from beamzero.core.errors import BadInput
 from beamzero.core.spec import Scalar, unknown
 from beamzero.games.game import CHANCE, Game, State, keep_if
 from beamzero.games.hashing import hash_words, words_of
-from beamzero.games.open_spiel.host import Facts, Host
+from beamzero.games.open_spiel.host import Host, facts_type
 from beamzero.games.places import Place
 
 SPIEL_GAMES = (
@@ -50,7 +50,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SpielState(NamedTuple):
-    history: Array  # int16 [H] moves and outcomes of chance so far, zeros after them
+    history: Array  # int16 [H] moves and outcomes of chance so far, -1 after them
     length: Array  # int32 [] how many they are
     ply: Array  # int32 [] moves among them
     player: Array  # int8 [] the side to move, or CHANCE
@@ -194,9 +194,8 @@ class SpielGame(Game):
         return self._choose(state, action, is_legal, 1)
 
     def chance(self, state: State) -> Array:
-        shape = jax.ShapeDtypeStruct((self.num_chance,), jnp.float32)
         rolls = (state.player == CHANCE) & ~state.over
-        probs = self._ask(self._host.chance, shape, state, rolls)
+        probs = self._ask(self._host.chance, (self.num_chance,), np.float32, state, rolls)
         return jnp.where(rolls, probs, jnp.float32(1 / self.num_chance))
 
     def resolve(self, state: State, outcome: Array) -> State:
@@ -204,17 +203,20 @@ class SpielGame(Game):
 
     def _choose(self, state: State, choice: Array, is_allowed: Array, plies: int) -> State:
         """Return the state after a choice, or `state` where it is not allowed: C++ must never see such a one."""
-        history = state.history.at[state.length].set(jnp.asarray(choice, state.history.dtype))
+        history = state.history.at[state.length].set(jnp.asarray(choice, jnp.int16))
         moved = state._replace(history=history, length=state.length + 1, ply=state.ply + plies)
-        facts = self._ask(self._host.facts, _shapes(self), moved, is_allowed)
-        is_cut = ~facts.over & ((moved.ply >= self.max_plies) | (moved.length >= self._room))
-        after = moved._replace(**{**facts._asdict(), "over": facts.over | is_cut})
-        return keep_if(is_allowed, after, state)
+        size = facts_type(self.num_actions).itemsize
+        after = _read(moved, self._ask(self._host.facts, (size,), np.uint8, moved, is_allowed))
+        is_cut = (after.ply >= self.max_plies) | (after.length >= self._room)
+        return keep_if(is_allowed, after._replace(over=after.over | is_cut), state)
 
-    def _ask(self, question: Callable[..., Any], shapes: Any, state: State, wanted: Array, *more: Array) -> Any:
+    def _ask(
+        self, question: Callable[..., Any], shape: tuple[int, ...], kind: Any, state: State, wanted: Array
+    ) -> Array:
         """Ask the host about one position, or about a batch of them in one call."""
-        asked = (state.history, state.length, wanted, *more)
-        return jax.pure_callback(question, shapes, *asked, vmap_method="broadcast_all")
+        side = jnp.where(wanted, state.side.astype(jnp.int16), jnp.int16(-1))
+        asked = jnp.concatenate([state.history, side[None]])
+        return jax.pure_callback(question, jax.ShapeDtypeStruct(shape, kind), asked, vmap_method="expand_dims")
 
     def over(self, state: State) -> Array:
         return jnp.asarray(state.over)
@@ -227,8 +229,7 @@ class SpielGame(Game):
 
         Many of OpenSpiel's observations do not tell who is to move. Zeros once the game is over.
         """
-        shape = jax.ShapeDtypeStruct(self._host.shape, jnp.float32)
-        seen = self._ask(self._host.observe, shape, state, ~state.over, state.side)
+        seen = self._ask(self._host.observe, self._host.shape, np.float32, state, ~state.over)
         side = state.side.astype(jnp.float32)
         if seen.ndim != 3:
             return jnp.concatenate([seen.reshape(-1), side[None]])
@@ -271,18 +272,18 @@ def _one_word(text: str) -> str:
     return re.sub(r"\s+", "_", re.sub(r"\s*,\s*", ".", text.strip()))
 
 
-def _shapes(game: SpielGame) -> Facts:
-    """Return the shapes and types of the facts about one position."""
-    bits = -(-game.num_actions // 8)
-    types = (np.int8, np.int8, np.bool_, np.float32)
-    shapes: list[Any] = [*(jax.ShapeDtypeStruct((), kind) for kind in types), jax.ShapeDtypeStruct((bits,), np.uint8)]
-    return Facts(*shapes)
+def _read(state: SpielState, said: Array) -> SpielState:
+    """Return `state` with what the host says of its history, the bytes of `facts_type`."""
+    player, side = jax.lax.bitcast_convert_type(said[:2], jnp.int8)
+    score = jax.lax.bitcast_convert_type(said[4:8], jnp.float32)
+    return state._replace(player=player, side=side, over=said[2] != 0, score=score, legal=said[8:])
 
 
 @functools.lru_cache(maxsize=64)
 def _first(game: SpielGame) -> State:
     """Return the first state, on the host."""
-    history: Any = np.zeros(game._room, game._host.dtype)
-    facts = game._host.facts(history, np.int32(0), np.bool_(True))
-    none: Any = np.int32(0)
-    return SpielState(history, none, none, **facts._asdict())
+    asked = np.full(game._room + 1, -1, np.int16)
+    asked[-1] = 0
+    said = game._host.facts(asked).view(facts_type(game.num_actions))[0]
+    facts = {name: said[name] for name in ("player", "side", "over", "score", "legal")}
+    return SpielState(asked[:-1], np.int32(0), np.int32(0), **facts)  # type: ignore[arg-type]

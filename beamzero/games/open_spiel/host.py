@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,22 +18,21 @@ KEPT = 16_384
 MOST_CHOICES, MOST_SEEN, LARGEST_PARAMETER = 2**15, 2**18, 100_000
 """The most actions, numbers in an observation and the largest parameter of a game that can be loaded."""
 
+_MOST_WON = {"maedn": 1.0}
+"""The most that one of two players can win, where OpenSpiel says more: three is what one of four wins."""
 
-class Facts(NamedTuple):
-    """Answers of the rules about N positions."""
 
-    player: np.ndarray  # int8 [N] the side to move, or CHANCE
-    side: np.ndarray  # int8 [N] the side that chooses next
-    over: np.ndarray  # bool [N]
-    score: np.ndarray  # float32 [N] for side 0
-    legal: np.ndarray  # uint8 [N, L] the legal actions as bits
+def facts_type(num_actions: int) -> np.dtype:
+    """Return the type of what the rules say of a position, as it crosses to compiled programs: in one run of bytes."""
+    fields = [("player", "i1"), ("side", "i1"), ("over", "?"), ("", "u1"), ("score", "<f4")]
+    return np.dtype([*fields, ("legal", "u1", (-(-num_actions // 8),))])
 
 
 class Host:
     """The rules of one game of OpenSpiel.
 
-    A position is the vector of all choices so far, moves and outcomes of chance, and their number. The last positions
-    are kept as OpenSpiel has them; one that is not is played again from the start, so that keeping changes no answer.
+    A position is the vector of all choices so far, moves and outcomes of chance. The last positions are kept as
+    OpenSpiel has them; one that is not is played again from the start, so that keeping changes no answer.
     """
 
     def __init__(self, name: str, parameters: Mapping[str, Scalar]) -> None:
@@ -41,7 +40,7 @@ class Host:
         self.game = _load(name, parameters)
         self.num_actions: int = self.game.num_distinct_actions()
         self.num_chance: int = self.game.max_chance_outcomes()
-        self.most = max(abs(self.game.min_utility()), abs(self.game.max_utility()))
+        self.most = _MOST_WON.get(name, max(abs(self.game.min_utility()), abs(self.game.max_utility())))
         self.shape: tuple[int, ...] = tuple(self.game.observation_tensor_shape())
         self.dtype = np.dtype(np.int16)
         _check_sizes(self)
@@ -73,48 +72,51 @@ class Host:
                 state.apply_action(choice)
         return state
 
-    # --- what compiled programs ask, about any number of positions -------------------------------------------------
+    # --- what compiled programs ask --------------------------------------------------------------------------------
+    #
+    # Each takes `asked`, int16 [..., H + 1]: the choices so far, -1 after them, and last the side that sees the
+    # position, or -1 where nothing is to be said. One array each way, since each more takes as long as a move.
 
-    def facts(self, history: Any, length: Any, wanted: Any) -> Facts:
-        """Say what the rules say of positions [...]; anything where they are not `wanted`."""
-        shape = np.shape(length)
-        size = int(np.prod(shape, dtype=np.int64))
-        player, side = np.zeros(size, np.int8), np.zeros(size, np.int8)
-        over, score = np.zeros(size, np.bool_), np.zeros(size, np.float32)
-        legal = np.zeros((size, self.num_actions), np.bool_)
-        for row, state in self._wanted(history, length, wanted):
+    def facts(self, asked: Any) -> np.ndarray:
+        """Say who is to move, what is legal and how it ended: the bytes of `facts_type`, uint8 [..., size]."""
+        said = np.zeros(_rows(asked), facts_type(self.num_actions))
+        for row, _, state in self._wanted(asked):
             if state.is_terminal():
-                over[row], score[row] = True, np.clip(state.returns()[0] / self.most, -1, 1)
-            else:
-                player[row], side[row] = state.current_player(), _next_side(state)
-                if not state.is_chance_node():
-                    legal[row, state.legal_actions()] = True
-        bits = np.packbits(legal, axis=1)
-        found = Facts(player, side, over, score, bits)
-        return Facts(*(x.reshape(shape + x.shape[1:]) for x in found))
+                said["over"][row], said["score"][row] = True, np.clip(state.returns()[0] / self.most, -1, 1)
+                continue
+            said["player"][row], said["side"][row] = state.current_player(), _next_side(state)
+            if not state.is_chance_node():
+                legal = np.zeros(self.num_actions, np.bool_)
+                legal[state.legal_actions()] = True
+                said["legal"][row] = np.packbits(legal)
+        return said.view(np.uint8).reshape(*asked.shape[:-1], said.itemsize)
 
-    def chance(self, history: Any, length: Any, wanted: Any) -> np.ndarray:
-        """Return the probabilities of the outcomes of chance events, float32 [..., C]; zeros where not `wanted`."""
-        probs = np.zeros((np.size(length), self.num_chance), np.float32)
-        for row, state in self._wanted(history, length, wanted):
+    def chance(self, asked: Any) -> np.ndarray:
+        """Return the probabilities of the outcomes of chance events, float32 [..., C]."""
+        probs = np.zeros((_rows(asked), self.num_chance), np.float32)
+        for row, _, state in self._wanted(asked):
             for outcome, share in state.chance_outcomes():
                 probs[row, outcome] = share
-        return probs.reshape(*np.shape(length), self.num_chance)
+        return probs.reshape(*asked.shape[:-1], self.num_chance)
 
-    def observe(self, history: Any, length: Any, wanted: Any, side: Any) -> np.ndarray:
-        """Return what `side` sees, float32 [..., *shape]; zeros where not `wanted`."""
-        seen = np.zeros((np.size(length), int(np.prod(self.shape))), np.float32)
-        sides = np.asarray(side).reshape(-1)
-        for row, state in self._wanted(history, length, wanted):
-            seen[row] = state.observation_tensor(int(sides[row]))
-        return seen.reshape(*np.shape(length), *self.shape)
+    def observe(self, asked: Any) -> np.ndarray:
+        """Return what a side sees, float32 [..., *shape]."""
+        seen = np.zeros((_rows(asked), int(np.prod(self.shape))), np.float32)
+        for row, side, state in self._wanted(asked):
+            seen[row] = state.observation_tensor(side)
+        return seen.reshape(*asked.shape[:-1], *self.shape)
 
-    def _wanted(self, history: Any, length: Any, wanted: Any) -> Iterator[tuple[int, Any]]:
-        """Yield the rows of the positions that are wanted, counted through all leading axes, and their states."""
-        rows = np.asarray(history).reshape(np.size(length), -1)
-        lengths = np.asarray(length).reshape(-1)
-        for row in np.flatnonzero(np.asarray(wanted).reshape(-1)).tolist():
-            yield row, self.find(rows[row, : lengths[row]])
+    def _wanted(self, asked: Any) -> Iterator[tuple[int, int, Any]]:
+        """Yield the rows, counted through all leading axes, of which something is to be said: row, side and state."""
+        rows = np.asarray(asked).reshape(_rows(asked), -1)
+        for row in np.flatnonzero(rows[:, -1] >= 0).tolist():
+            history = rows[row, :-1]
+            yield row, int(rows[row, -1]), self.find(history[: np.count_nonzero(history >= 0)])
+
+
+def _rows(asked: Any) -> int:
+    """Count the positions that are asked about."""
+    return int(np.prod(asked.shape[:-1], dtype=np.int64))
 
 
 def _next_side(state: Any) -> int:
