@@ -12,8 +12,9 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.drawing import draw_svg
-from beamzero.games import Game, make_game
+from beamzero.games import Game, State, make_game
 from beamzero.games.chance import resolve_chance
+from beamzero.games.chess.board import once
 from beamzero.games.game import OPEN
 
 try:
@@ -70,6 +71,7 @@ class GameEnv(Env):
         after = self.game.step(state._state, jnp.asarray(action, jnp.int32))
         if key is not None:
             after = resolve_chance(self.game, after, jax.random.uniform(key))
+        after = _computed_once(after)
         over, score = self.game.over(after), self.game.score(after)
         of_sides = jnp.stack([score, -score])
         return state.replace(
@@ -104,6 +106,15 @@ class GameEnv(Env):
     @property
     def observation_shape(self) -> tuple[int, ...]:
         return self.game.observation_shape
+
+
+def _computed_once(state: State) -> State:
+    """Return `state` such that XLA does not step again for each number of what is seen of it."""
+    leaves, structure = jax.tree.flatten(state)
+    whole = [i for i, leaf in enumerate(leaves) if not jnp.issubdtype(leaf.dtype, jnp.floating)]
+    for i, leaf in zip(whole, once([leaves[i] for i in whole]), strict=True):
+        leaves[i] = leaf
+    return jax.tree.unflatten(structure, leaves)
 
 
 def _id_of(game: Game) -> str:
