@@ -4,7 +4,8 @@
     python benchmarks/startup.py --runs 10 --root ../other-checkout
 
 The first run of each, which reads files from the disk, does not count. `python` alone and `import jax` are there to
-compare with. CPU seconds hold where the machine has other things to do. Memory is the most that the process had at one moment, as Linux counts it (the maximum resident set size).
+compare with. CPU seconds hold where the machine has other things to do. Memory is the most that the process had at one
+moment, as Linux counts it (the maximum resident set size).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from flax import nnx
 from beamzero.core.errors import BadInput
 from beamzero.core.registry import ALGORITHMS
 from beamzero.core.spec import parse
-from beamzero.games import GAMES, Game, check_game_class, make_game, make_stored_game
+from beamzero.games import GAMES, Game, check_game_class, is_of_library, make_game, make_stored_game
 from beamzero.nets import NETS, NetSettings
 from beamzero.nets.own_module import net_text
 from beamzero.players import Player, make_player
@@ -49,14 +49,14 @@ def stored_game(text: str, given: AnyGame | None) -> Game:
             raise BadInput(f"it is of {stored.spec!r}, not of {given.spec!r} as game= says")
         return stored
     except BadInput as error:
-        if named is None and not text.startswith("pgx:"):
+        if named is None and not is_of_library(text):
             raise BadInput(f"{error}; a game of yours is given as game=") from None
         raise
 
 
 def _finds(rules: Game) -> bool:
     """Tell whether the text of a game finds its class."""
-    if rules.name.startswith("pgx:"):
+    if is_of_library(rules.name):
         return True
     return rules.name in GAMES and GAMES[rules.name] is type(rules)
 
@@ -119,7 +119,7 @@ def as_players(agents: tuple[AnyAgent, ...], game: AnyGame | None) -> tuple[Game
 def objects_to_pass(game: Game, algorithm: str, settings: RunSettings) -> list[str]:
     """List what another process cannot find by itself, and has to be given to go on with a run or load its agent."""
     nets = [parse(getattr(settings, place.setting)).head for place in agent_kind(algorithm).nets.values()]
-    known = GAMES.is_lasting(game.name) or game.source is not None or game.name.startswith("pgx:")
+    known = GAMES.is_lasting(game.name) or game.source is not None or is_of_library(game.name)
     own = [] if known else [f"the game {game.name}"]
     own += [] if ALGORITHMS.is_lasting(algorithm) else [f"the algorithm {algorithm}"]
     return own + [f"the net {name}" for name in dict.fromkeys(nets) if not NETS.is_lasting(name)]
