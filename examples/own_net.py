@@ -1,0 +1,78 @@
+# %% [markdown]
+# # A net of your own
+#
+# An nnx module is a net. Here one with residual layers plays against the default net. SECONDS on two cores.
+
+# %% install
+# # BEAMZERO is a checkout, a wheel or git+ADDRESS of the repository: the package is not in an index yet.
+# BEAMZERO = ".."
+# %pip install --quiet {BEAMZERO}
+
+# %%
+import jax
+from flax import nnx
+
+import beamzero as bz
+
+# %% [markdown]
+# ## The net
+#
+# It takes `observation_shape`, `outputs` and `rngs`, and maps B observations to `[B, outputs]`. Further arguments with
+# defaults, such as `channels`, are what a text can set.
+
+
+# %%
+class Residual(nnx.Module):
+    def __init__(
+        self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, channels: int = 32, blocks: int = 2
+    ) -> None:
+        rows, columns, planes = observation_shape
+        self.first = nnx.Conv(planes, channels, (3, 3), rngs=rngs)
+        self.blocks = nnx.List([nnx.Conv(channels, channels, (3, 3), rngs=rngs) for _ in range(blocks)])
+        self.head = nnx.Linear(rows * columns * channels, outputs, rngs=rngs)
+
+    def __call__(self, x: jax.Array) -> jax.Array:
+        x = nnx.relu(self.first(x))
+        for block in self.blocks:
+            x = x + nnx.relu(block(x))
+        return self.head(x.reshape(len(x), -1))
+
+
+# %% [markdown]
+# ## Two trainings that differ in the net alone
+#
+# PROBS has two nets: V judges positions, Q chooses moves. The class is the value of the setting.
+
+# %%
+probs = bz.Probs(iterations=30, games=500, expand=8, noise=0.1, rate_every=10)
+usual = bz.train("connect_four", probs, folder="runs/usual", resume=True)
+print(usual)
+
+# %%
+own = bz.train(
+    "connect_four", probs, value_net=Residual, q_net="residual:channels=48", folder="runs/residual", resume=True
+)
+print(own)
+
+# %% [markdown]
+# ## Which one is better?
+#
+# One look at the net for each move, no search.
+
+# %%
+result = bz.battle(own.player(), usual.player(), games=1000)
+print(result)
+
+# %%
+low, high = result.interval
+print("better" if low > 0.5 else "worse" if high < 0.5 else "no difference that 1000 games show")
+
+# %% [markdown]
+# Equal games are not equal seconds: a larger net takes longer. And one training with each net says little of another: train
+# more seeds before you choose.
+
+# %%
+print({run.folder.name: round(sum(sum(r["seconds"].values()) for r in run.metrics())) for run in (usual, own)})
+
+# %% [markdown]
+# AlphaZero has one net: `bz.train("connect_four", "alphazero", net=Residual)`.
