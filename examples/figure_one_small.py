@@ -16,14 +16,15 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 import beamzero as bz
 
 # %% [markdown]
 # ## The trainings
 #
-# A recipe is a set of settings that comes with the package. What is given by name replaces one of them. The paper has 100
-# iterations of 1000 games, E = 10, 30, 100, and M = 2, 3, 99.
+# A recipe is a set of settings that comes with the package. What is given by name replaces one of them. The paper has
+# 100 iterations of 1000 games, E = 10, 30, 100, and M = 2, 3, 99.
 
 # %%
 NETS, DEPTHS = ("small", "large"), (2, 99)
@@ -55,7 +56,7 @@ def elo(run: bz.TrainingRun) -> dict[int, float]:
     return {iteration: rating["elo"] for iteration, rating in rated.items() if rating and rating["elo"] is not None}
 
 
-def draw_mean(axes: plt.Axes, chosen: list[bz.TrainingRun], label: str) -> None:
+def draw_mean(axes: Axes, chosen: list[bz.TrainingRun], label: str) -> None:
     """Draw the mean rating of some trainings, at the iterations that all of them have."""
     curves = [elo(run) for run in chosen]
     common = sorted(set.intersection(*(set(curve) for curve in curves)))
@@ -76,13 +77,13 @@ figure.savefig("figure_one_small.png")
 # %% [markdown]
 # ## The end of each training
 #
-# One seed each, so differences of less than about 100 Elo say nothing: settings of M that are repeated with another seed
-# swing as much.
+# One seed each, so differences of less than about 100 Elo say nothing: settings of M that are repeated with another
+# seed swing as much.
 
 # %%
 for (net, depth), run in runs.items():
     rating = run.rating or {}
-    print(f"{net} nets, M = {depth}: Elo {rating['elo']:.0f}, 95% interval {rating['low']:.0f} to {rating['high']:.0f}")
+    print(f"{net} nets, M = {depth}:", {key: rating[key] and round(rating[key]) for key in ("elo", "low", "high")})
 
 # %% [markdown]
 # ## Against the opponent of the paper

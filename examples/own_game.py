@@ -3,8 +3,7 @@
 #
 # Domineering in one cell: checked, trained by PROBS, measured, saved. SECONDS on two cores.
 #
-# Both sides put dominoes on a board, the first side upright ones, the second side lying ones.
-# Who cannot move loses.
+# Both sides put dominoes on a board, the first side upright ones, the second side lying ones. Who cannot move loses.
 
 # %% install
 # # BEAMZERO is a checkout, a wheel or git+ADDRESS of the repository: the package is not in an index yet.
@@ -117,7 +116,8 @@ class Domineering(bz.Game):
 # %% [markdown]
 # ## Does it keep the laws?
 #
-# Before a training begins, random games test the rules. Here is a rule that is wrong: a finished game must stay as it is.
+# Before a training begins, random games test the rules. Here is a rule that is wrong: a finished game must stay as it
+# is.
 
 
 # %%
@@ -139,8 +139,8 @@ except bz.BadInput as error:
 # %% [markdown]
 # ## Train
 #
-# The class goes where the name of a game goes. `resume=True` goes on with a run that is there, so that the cell can be run
-# again.
+# The class goes where the name of a game goes. `resume=True` goes on with a run that is there, so that the cell can be
+# run again.
 
 # %%
 probs = bz.Probs(

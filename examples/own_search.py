@@ -3,8 +3,8 @@
 #
 # One class. It then plays, is rated, and keeps to a clock. SECONDS on two cores.
 #
-# This search plays random games after each move. It spends them where they help most: on the moves that did best so far
-# and on those that were hardly tried (UCB1, a bandit). Does that beat as many games after each move?
+# This search plays random games after each move. It spends them where they help most: on the moves that did best so
+# far and on those that were hardly tried (UCB1, a bandit). Does that beat as many games after each move?
 
 # %% install
 # # BEAMZERO is a checkout, a wheel or git+ADDRESS of the repository: the package is not in an index yet.
@@ -30,8 +30,8 @@ from beamzero.search.simple import random_moves
 # %% [markdown]
 # ## The search
 #
-# It searches B positions at once, in units of work: here a unit is one random game from each position. `Tried` is all that
-# it knows so far.
+# It searches B positions at once, in units of work: here a unit is one random game from each position. `Tried` is all
+# that it knows so far.
 
 
 # %%
@@ -116,7 +116,7 @@ print(bz.analyse(Bandit(games=500), game="connect_four", moves="d c d c d"))
 # With a large `c` all moves are tried equally often. Both play as many games.
 
 # %%
-result = bz.battle(Bandit(games=100), Bandit(games=100, c=1000.0), game="connect_four", games=200)
+result = bz.battle(Bandit(games=100), Bandit(games=100, c=1000.0), game="connect_four", games=1000)
 print(result)
 
 # %%

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # PROBS and AlphaZero side by side
 #
-# Both learn tic-tac-toe with nets of the same size and about the same number of evaluations, three times each. Then both
-# are asked for their move in solved positions. SECONDS on two cores.
+# Both learn tic-tac-toe with nets of the same size and about the same number of evaluations, three times each. Then
+# both are asked for their move in solved positions. SECONDS on two cores.
 
 # %% install
 # # BEAMZERO is a checkout, a wheel or git+ADDRESS of the repository: the package is not in an index yet.
@@ -21,7 +21,8 @@ import beamzero as bz
 # %% [markdown]
 # ## The two algorithms
 #
-# PROBS asks its nets about 34,000 positions an iteration, AlphaZero about 4,100. So AlphaZero has eight times the iterations.
+# PROBS asks its nets about 34,000 positions an iteration, AlphaZero about 4,100. So AlphaZero has eight times the
+# iterations.
 
 # %%
 NET = "mlp:width=64,depth=3"
@@ -41,7 +42,8 @@ runs = {
 # %% [markdown]
 # ## Curves
 #
-# The rating against what was spent: evaluations of the nets on the left, seconds on the right. One line for each training.
+# The rating against what was spent: evaluations of the nets on the left, seconds on the right. One line for each
+# training.
 
 
 # %%
@@ -54,10 +56,12 @@ def rated(run: bz.TrainingRun, spent: list[float]) -> tuple[list[float], list[fl
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
 for (name, seed), run in runs.items():
-    look = {"color": "C0" if name == "PROBS" else "C1", "label": name if seed == 0 else None}
+    color, label = "C0" if name == "PROBS" else "C1", name if seed == 0 else None
     records = run.metrics()
-    left.plot(*rated(run, list(accumulate(record["evaluations"] for record in records))), **look)
-    right.plot(*rated(run, list(accumulate(sum(record["seconds"].values()) for record in records))), **look)
+    evaluations = list(accumulate(record["evaluations"] for record in records))
+    seconds = list(accumulate(sum(record["seconds"].values()) for record in records))
+    left.plot(*rated(run, evaluations), color=color, label=label)
+    right.plot(*rated(run, seconds), color=color, label=label)
 left.set(xlabel="evaluations", ylabel="Elo, random = 1000")
 right.set(xlabel="seconds")
 left.legend()
@@ -66,9 +70,9 @@ figure.savefig("probs_and_alphazero.png")
 # %%
 for name in ALGORITHMS:
     records = runs[name, 0].metrics()
-    evaluations = sum(record["evaluations"] for record in records)
-    seconds = sum(sum(record["seconds"].values()) for record in records)
-    print(f"{name}: {evaluations:,} evaluations, {seconds:.1f} s")
+    asked = sum(record["evaluations"] for record in records)
+    took = sum(sum(record["seconds"].values()) for record in records)
+    print(f"{name}: {asked:,} evaluations, {took:.1f} s")
 
 # %% [markdown]
 # ## Errors in solved positions

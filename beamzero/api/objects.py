@@ -6,7 +6,6 @@ run or an agent of it in another process passes the object once more.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -122,9 +121,12 @@ def _search_text(search: Search | type[Search]) -> str:
         SEARCHES.register(name, kind)
     if inspect.isclass(search):
         return name
-    fields = dataclasses.fields(search)
-    given = {field.name: getattr(search, field.name) for field in fields}
-    return _with_options(name, {field.name: given[field.name] for field in fields if given[field.name] != field.default})
+    changed = {
+        name: getattr(search, name)
+        for name, field in inspect.signature(kind).parameters.items()
+        if getattr(search, name) != field.default
+    }
+    return _with_options(name, changed)
 
 
 def _with_options(text: str, options: Mapping[str, Any]) -> str:
