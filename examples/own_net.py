@@ -41,7 +41,8 @@ class Residual(nnx.Module):
 # %% [markdown]
 # ## Two trainings that differ in the net alone
 #
-# PROBS has two nets: V judges positions, Q chooses moves. The class is the value of a setting. A text sets its arguments: V is asked fifty times as often as Q, so it is smaller.
+# PROBS has two nets: V judges positions, Q chooses moves. The class is the value of a setting; a text sets its
+# arguments too. V is asked fifty times as often as Q, so it is smaller.
 
 # %%
 probs = bz.Probs(iterations=20, games=400, expand=8, noise=0.1, rate_every=10)

@@ -27,8 +27,8 @@ import beamzero as bz
 # %%
 NET = "mlp:width=64,depth=3"
 ALGORITHMS = {
-    "PROBS": bz.Probs(iterations=60, rate_every=6, games=100, expand=10, noise=0.1, value_net=NET, q_net=NET),
-    "AlphaZero": bz.AlphaZero(iterations=480, rate_every=48, games=32, sims=25, c=2.0, batch_size=128, net=NET),
+    "PROBS": bz.Probs(iterations=30, rate_every=3, games=100, expand=10, noise=0.1, value_net=NET, q_net=NET),
+    "AlphaZero": bz.AlphaZero(iterations=240, rate_every=24, games=32, sims=25, c=2.0, batch_size=128, net=NET),
 }
 SEEDS = range(3)
 

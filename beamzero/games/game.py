@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from beamzero.games.position import Position
 
 State = Any
-OneState = TypeVar("OneState")
 """A NamedTuple of arrays: the whole position, and nothing that is not in the rules."""
+
+OneState = TypeVar("OneState")
+"""The class of a game's states."""
 
 CHANCE = -1
 """The answer of `Game.player` where a chance event, such as dice, comes next."""

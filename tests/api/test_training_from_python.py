@@ -192,6 +192,22 @@ def test_a_game_that_breaks_a_law_is_refused_before_anything_is_written(folder):
     assert not list(folder.iterdir())
 
 
+def test_a_cell_that_trains_may_be_run_again(folder):
+    for _ in range(2):
+        run = bz.train("tic_tac_toe", PROBS, iterations=2, folder="run", resume=True, **FEW)
+        assert run.iterations == 2 and run.checkpoints == [0, 1, 2]
+    with pytest.raises(bz.BadInput, match="run already holds a run: go on with it by resume=True"):
+        bz.train("tic_tac_toe", PROBS, folder="run", **FEW)
+    with pytest.raises(bz.BadInput, match="expand is 3 in run and cannot be changed"):
+        bz.train("tic_tac_toe", bz.Probs(expand=4), folder="run", resume=True, **FEW)
+
+
+def test_settings_hold_the_text_of_a_net():
+    assert bz.Probs(value_net=Perceptron, q_net="perceptron:width=16").value_net == "perceptron"
+    with pytest.raises(bz.BadInput, match="NoRngs is no net"):
+        bz.AlphaZero(net=NoRngs)
+
+
 class NoAlgorithm:
     title = "none"
 
