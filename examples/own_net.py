@@ -45,7 +45,7 @@ class Residual(nnx.Module):
 # arguments too. V is asked fifty times as often as Q, so it is smaller.
 
 # %%
-probs = bz.Probs(iterations=20, games=400, expand=8, noise=0.1, rate_every=10)
+probs = bz.Probs(iterations=12, games=300, expand=8, noise=0.1, rate_every=6)
 usual = bz.train("connect_four", probs, folder="runs/usual", resume=True)
 print(usual)
 

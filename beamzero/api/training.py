@@ -137,7 +137,7 @@ class TrainingRun:
 
     @property
     def checkpoints(self) -> list[int]:
-        """List the iterations whose agents are kept, as many as keep_checkpoints says; 0 is the agent before training."""
+        """List the iterations whose agents are kept; 0 is the agent before training."""
         return sorted(Checkpoints(self._run.checkpoints_folder, keep=1).steps())
 
     @property

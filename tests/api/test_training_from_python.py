@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from typing import NamedTuple
 
@@ -140,6 +141,24 @@ def test_a_module_is_a_net(folder):
     NETS._registered.clear()
     with pytest.raises(bz.BadInput, match="unknown net 'perceptron'"):
         bz.load(path, game=Pile)
+
+
+class Listed(nnx.Module):
+    """A net whose layers stand in a list."""
+
+    def __init__(self, observation_shape, outputs, rngs):
+        sizes = (observation_shape[0], 8, outputs)
+        self.layers = nnx.List([nnx.Linear(one, other, rngs=rngs) for one, other in itertools.pairwise(sizes)])
+
+    def __call__(self, x):
+        return self.layers[1](jnp.tanh(self.layers[0](x)))
+
+
+def test_a_net_with_a_list_of_layers_is_saved_and_loaded(folder):
+    run = bz.train(Pile, "alphazero", net=Listed, sims=4, window=100, batches=2, iterations=1, folder="run", **FEW)
+    loaded = bz.load(run.export("agent.safetensors"), game=Pile)
+    values = [bz.analyse(agent).value for agent in (run.player(), loaded)]
+    assert values[0] == values[1]
 
 
 class NoRngs(nnx.Module):
