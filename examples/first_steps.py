@@ -1,7 +1,7 @@
 # %% [markdown]
 # # First steps
 #
-# Load an agent that ships, ask it about a position, and measure it. SECONDS seconds on two cores.
+# Load an agent that ships, ask it about a position, and measure it. 30 s on two cores.
 
 # %% install
 # # BEAMZERO is a checkout, a wheel or git+ADDRESS of the repository: the package is not in an index yet.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A game of your own
 #
-# Domineering in one cell: checked, trained by PROBS, measured, saved. SECONDS on two cores.
+# Domineering in one cell: checked, trained by PROBS, measured, saved. 1 minute on two cores.
 #
 # Both sides put dominoes on a board, the first side upright ones, the second side lying ones. Who cannot move loses.
 

@@ -2,7 +2,7 @@
 # # PROBS and AlphaZero side by side
 #
 # Both learn tic-tac-toe with nets of the same size and about the same number of evaluations, three times each. Then
-# both are asked for their move in solved positions. SECONDS on two cores.
+# both are asked for their move in solved positions. 90 s on two cores.
 
 # %% install
 # # BEAMZERO is a checkout, a wheel or git+ADDRESS of the repository: the package is not in an index yet.
@@ -21,13 +21,24 @@ import beamzero as bz
 # %% [markdown]
 # ## The two algorithms
 #
-# PROBS asks its nets about 34,000 positions an iteration, AlphaZero about 4,100. So AlphaZero has eight times the
-# iterations.
+# PROBS asks its nets about 34,000 positions an iteration, AlphaZero about 4,000. So AlphaZero has eight times the
+# iterations. It also learns from each position many times, as it keeps old games; PROBS forgets them, so it makes
+# sixteen passes over the new ones. With a single pass it erred in 20% of the positions.
 
 # %%
 NET = "mlp:width=64,depth=3"
 ALGORITHMS = {
-    "PROBS": bz.Probs(iterations=30, rate_every=3, games=100, expand=10, noise=0.1, value_net=NET, q_net=NET),
+    "PROBS": bz.Probs(
+        iterations=30,
+        rate_every=3,
+        games=100,
+        expand=10,
+        noise=0.1,
+        value_passes=16,
+        q_passes=16,
+        value_net=NET,
+        q_net=NET,
+    ),
     "AlphaZero": bz.AlphaZero(iterations=240, rate_every=24, games=32, sims=25, c=2.0, batch_size=128, net=NET),
 }
 SEEDS = range(3)
@@ -85,6 +96,9 @@ print(scores)
 
 # %% [markdown]
 # ## What it means
+#
+# Here AlphaZero erred in 1.5% of the positions and PROBS in 3.5%; the difference is 2.0, 95% interval 0.9 to 3.2. So with
+# a million evaluations on this small game AlphaZero errs less. That says nothing of other games, nets and settings.
 #
 # A training is one sample, so the interval is over trainings (Welch's t), not over positions.
 

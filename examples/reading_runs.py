@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Reading runs
 #
-# A run folder keeps metrics, settings and checkpoints. Here they become tables and curves. SECONDS on two cores.
+# A run folder keeps metrics, settings and checkpoints. Here they become tables and curves. 1 minute on two cores.
 #
 # Tables are pandas DataFrames where pandas is installed (`pip install pandas`), and lists of dicts elsewhere.
 

@@ -2,7 +2,7 @@
 # # An algorithm of your own
 #
 # [own_algorithm.py](own_algorithm.py) holds a game, a net, a search and an algorithm. Here they are used as classes.
-# SECONDS on two cores.
+# 25 s on two cores.
 #
 # The file must lie beside this one: in Colab upload it, or clone the repository.
 
