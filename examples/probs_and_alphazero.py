@@ -97,9 +97,8 @@ print(scores)
 # %% [markdown]
 # ## What it means
 #
-# Here AlphaZero erred in 1.5% of the positions and PROBS in 3.5%; the difference is 2.0, 95% interval 0.9 to 3.2.
-# So with a million evaluations on this small game AlphaZero errs less. That says nothing of other games, nets and
-# settings.
+# Here AlphaZero erred in 1.5% of the positions and PROBS in 3.5%; the difference is 2.0, 95% interval 0.9 to 3.2. So
+# with a million evaluations on this small game AlphaZero errs less. Other games and settings may differ.
 #
 # A training is one sample, so the interval is over trainings (Welch's t), not over positions.
 
