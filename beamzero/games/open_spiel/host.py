@@ -15,8 +15,11 @@ from beamzero.core.spec import Scalar
 KEPT = 16_384
 """The number of positions that a host keeps, so that the next move is one call and not the whole game again."""
 
-MOST_CHOICES, MOST_SEEN, LARGEST_PARAMETER = 2**15, 2**18, 100_000
+MOST_CHOICES, MOST_SEEN, LARGEST_PARAMETER = 2**15, 2**18, 10_000
 """The most actions, numbers in an observation and the largest parameter of a game that can be loaded."""
+
+_POWERS = {"dims": 4, "num_dice": 6}
+"""Parameters with which a game grows as a power, and the largest of each: beyond it C++ would work for hours."""
 
 _MOST_WON = {"maedn": 1.0}
 """The most that one of two players can win, where OpenSpiel says more: three is what one of four wins."""
@@ -134,8 +137,10 @@ def _load(name: str, parameters: Mapping[str, Scalar]) -> Any:
     """Load a game of OpenSpiel; BadInput in one line where it has no such game or refuses the parameters."""
     import pyspiel
 
-    if any(abs(value) > LARGEST_PARAMETER for value in parameters.values() if not isinstance(value, str)):
-        raise BadInput(f"open_spiel:{name} cannot be played with a parameter above {LARGEST_PARAMETER:,}")
+    for key, value in parameters.items():
+        most = _POWERS.get(key, LARGEST_PARAMETER)
+        if not isinstance(value, str) and abs(value) > most:
+            raise BadInput(f"open_spiel:{name} cannot be played with {key}={value}: {most:,} is the most")
     try:
         game = pyspiel.load_game(name, dict(parameters))
         game.observation_tensor_shape()
