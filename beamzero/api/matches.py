@@ -106,11 +106,19 @@ class Scores(NamedTuple):
     scores: Sequence[Scored]
 
     def as_dicts(self) -> list[dict[str, Any]]:
-        """Give a dict for each agent: its errors and positions by class, ready for a DataFrame."""
+        """Give a dict for each agent, ready for a DataFrame.
+
+        It has the share of errors by class and in "all" positions, "low" and "high", which are the ends of the 95%
+        interval of that, "positions", and "milliseconds" for a move.
+        """
         return [
-            {"agent": found.agent, **{name: share.rate for name, share in found.classes.items()}, "all": found.all.rate}
+            {
+                "agent": found.agent, **{name: share.rate for name, share in found.classes.items()},
+                "all": found.all.rate, "low": found.all.interval[0], "high": found.all.interval[1],
+                "positions": found.all.positions, "milliseconds": found.milliseconds,
+            }
             for found in self.scores
-        ]
+        ]  # fmt: skip
 
     def plot(self) -> Figure:
         """Draw errors against the time for a move."""

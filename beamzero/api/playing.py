@@ -22,14 +22,19 @@ from beamzero.players.analysis import Analysis, MoveValue
 from beamzero.players.analysis import analyse as analyse_state
 
 
-def make_player(agent: AnyAgent, game: AnyGame) -> Player:
+def make_player(agent: AnyAgent, game: AnyGame, **options: Any) -> Player:
     """Make the player that a text names, such as "alphabeta:depth=6" or "probs:runs/mine,seconds=1".
+
+    A `Search` of yours may stand in place of the text, as a class or an object. `options` are those of the agent, such
+    as ``seconds=1``.
 
     >>> import beamzero as bz
     >>> bz.make_player("lookahead:2", "connect_four").name
     'lookahead:2'
+    >>> bz.make_player("alphabeta", "connect_four", depth=6).name
+    'alphabeta:depth=6'
     """
-    return as_player(agent, known_game(game))
+    return as_player(agent, known_game(game), options)
 
 
 class PositionAnalysis:

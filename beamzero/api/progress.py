@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from beamzero.core.progress import OnPhase, no_progress
 from beamzero.training.report import NO_REPORT, Report, losses
 
 _SECONDS_BETWEEN_DRAWINGS = 0.2
+_TAG = r"<[^<>]*>"
 
 
 def in_notebook() -> bool:
@@ -34,12 +36,13 @@ class NotebookBar:
 
     def draw(self, page: str, at_once: bool = False) -> None:
         """Show `page`, HTML, in place of what was shown; not too often unless it is `at_once`."""
-        from IPython.display import HTML, display
+        from IPython.display import display
 
+        shown = {"text/html": page, "text/plain": html.unescape(re.sub(_TAG, "", page))}
         if self._display is None:
-            self._display = display(HTML(page), display_id=True)
+            self._display = display(shown, raw=True, display_id=True)
         elif at_once or time.monotonic() - self._drawn > _SECONDS_BETWEEN_DRAWINGS:
-            self._display.update(HTML(page))
+            self._display.update(shown, raw=True)
         else:
             return
         self._drawn = time.monotonic()

@@ -16,6 +16,7 @@ from beamzero.api.objects import (
     known_algorithm,
     known_game,
     objects_to_pass,
+    settings_of_request,
     stored_game,
 )
 from beamzero.api.progress import training_report
@@ -36,6 +37,7 @@ from beamzero.training.pictures import curves_of_run
 from beamzero.training.recipes import find_recipe, quick_recipe
 from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
+from beamzero.training.settings import RunSettings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,8 +65,11 @@ def train(
     ``Probs(games=500)``, or a class of yours; by default PROBS with the quick recipe of the game, where it has one.
     More `settings` go by name; a net may be a text, a `NetSettings` or an nnx module of yours.
 
+    `iterations` and `minutes` stop a training early. How long it is meant to be, and its learning rate with it, is the
+    setting, as in ``Probs(iterations=40)``.
+
     The folder is ``runs/GAME`` by default. Ctrl-C, or the notebook's stop button, saves the last finished iteration and
-    returns; ``resume=True`` goes on with a run, and begins one where there is none.
+    returns; ``resume=True`` goes on with a run, and begins one where there is none, so that a cell may be run again.
 
     >>> import beamzero as bz
     >>> run = bz.train("tic_tac_toe", bz.Probs(games=16, expand=4, value_net="mlp:width=16", q_net="mlp:width=16"),
@@ -76,7 +81,11 @@ def train(
     rules = known_game(game)
     name, given = known_algorithm(algorithm) if algorithm is not None else (None, {})
     place = Path(folder) if folder is not None else Path("runs") / re.sub(_BAD_IN_NAMES, "-", rules.spec)
-    goes_on = resume and (place / RUN_FILE).exists()
+    goes_on = (place / RUN_FILE).exists()
+    if goes_on and not resume:
+        raise BadInput(f"{place} already holds a run: go on with it by resume=True, or name another folder")
+    if goes_on and isinstance(algorithm, RunSettings):
+        given = settings_of_request(algorithm, rules)
     request = RunRequest(
         game=rules.spec,
         folder=place,
@@ -126,7 +135,12 @@ class TrainingRun:
     @property
     def iterations(self) -> int:
         """Count the iterations that are saved."""
-        return max(Checkpoints(self._run.checkpoints_folder, keep=1).steps(), default=0)
+        return max(self.checkpoints, default=0)
+
+    @property
+    def checkpoints(self) -> list[int]:
+        """List the iterations whose agents are kept; 0 is the agent before training."""
+        return sorted(Checkpoints(self._run.checkpoints_folder, keep=1).steps())
 
     @property
     def rating(self) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 State = Any
 """A NamedTuple of arrays: the whole position, and nothing that is not in the rules."""
+
+OneState = TypeVar("OneState")
+"""The class of a game's states."""
 
 CHANCE = -1
 """The answer of `Game.player` where a chance event, such as dice, comes next."""
@@ -383,6 +386,6 @@ def _legal_now(game: Game, state: State) -> Array:
     return game.legal(state) & ~game.over(state)
 
 
-def keep_if(condition: Array, kept: State, changed: State) -> State:
+def keep_if(condition: Array, kept: OneState, changed: OneState) -> OneState:
     """Return `kept` where `condition` [] holds, else `changed`; both are one state."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), kept, changed)

@@ -72,6 +72,13 @@ class _OwnModule(NetSettings):
     layers = None  # known once it is built
 
 
+def is_net(value: Any) -> bool:
+    """Tell whether a setting is a net as an object: settings, a class of settings, or an nnx module's class."""
+    if inspect.isclass(value):
+        return issubclass(value, NetSettings | nnx.Module)
+    return isinstance(value, NetSettings)
+
+
 def net_text(net: NetSettings | type[NetSettings] | type[nnx.Module]) -> str:
     """Write the text that makes a net again; its class is registered where no text could find it."""
     if inspect.isclass(net) and issubclass(net, nnx.Module):

@@ -12,7 +12,7 @@ import jax
 from beamzero import __version__
 from beamzero.arena.battle_size import battle_needs
 from beamzero.core.errors import BadInput
-from beamzero.games import GAMES, Game
+from beamzero.games import GAMES, Game, is_of_library
 from beamzero.games.laws import require_laws
 from beamzero.nets import Net, compute_dtype, make_net
 from beamzero.nets.own_module import check_output
@@ -59,7 +59,7 @@ def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
     name = choose_algorithm(request.recipe, request.algorithm)
     if request.recipe is not None:
         check_game(request.recipe, game)
-    if not GAMES.is_lasting(game.name) and not game.name.startswith("pgx:"):
+    if not GAMES.is_lasting(game.name) and not is_of_library(game.name):
         require_laws(game)
     settings = make_settings(request.recipe, request.changes, name).resolved(game, request.workers)
     algorithm, fresh = check_settings(name, settings, game, request.workers)

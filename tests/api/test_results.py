@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import xml.etree.ElementTree as ElementTree
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import beamzero as bz
+from beamzero.core.registry import SEARCHES
 from beamzero.core.tables import TextTable
+from beamzero.search.evaluator import SearchResult, choose_best
+from beamzero.search.protocol import OneStep, Spent
 
 
 def test_a_table_is_aligned_and_escaped():
@@ -75,6 +81,55 @@ def test_an_analysis_shows_board_and_moves():
         bz.analyse("random", game="tic_tac_toe", moves="a1 b1 a2 b2 a3")
     with pytest.raises(bz.BadInput, match="of which game is 'random'"):
         bz.analyse("random")
+
+
+@dataclasses.dataclass(frozen=True)
+class Smallest(OneStep):
+    """The legal move with the smallest number, plus one for a `twist`."""
+
+    twist: bool = False
+
+    def start(self, game, evaluator, states, key):
+        return jax.vmap(game.legal)(states).astype(jnp.float32)
+
+    def done(self, game, carry):
+        return jnp.ones(carry.shape[0], jnp.bool_)
+
+    def result(self, game, carry, key):
+        values = jnp.where(carry > 0, -jnp.arange(carry.shape[1], dtype=jnp.float32)[None] / 100, -jnp.inf)
+        action, policy = choose_best(values, key)
+        best = jnp.max(values, axis=1)
+        return SearchResult(action, values, policy, best, jnp.ones(len(carry), jnp.int32), jnp.zeros(carry.shape, bool))
+
+    def spent(self, game, carry):
+        one = jnp.ones(carry.shape[0], jnp.int32)
+        return Spent(jnp.int32(1), one, one, one)
+
+
+def test_a_search_of_ones_own_is_an_agent(monkeypatch):
+    monkeypatch.setattr(SEARCHES, "_registered", dict(SEARCHES._registered))
+    game = bz.make_game("tic_tac_toe")
+    assert bz.make_player(Smallest, game).name == "Smallest"
+    assert bz.make_player(Smallest(twist=True), game, seconds=0.5).name == "Smallest:twist=true,seconds=0.5"
+    assert bz.make_player(Smallest(), game, seconds=0.5).name == "Smallest:seconds=0.5"
+    assert bz.make_player("alphabeta", game, depth=2).name == "alphabeta:depth=2"
+    found = bz.battle(Smallest, "random", games=4, game=game, progress=False)
+    assert found.agents == ("Smallest", "random") and bz.analyse(Smallest(), game=game).best == "a1"
+    with pytest.raises(bz.BadInput, match="Smallest is made already, so seconds cannot be set"):
+        bz.make_player(bz.make_player(Smallest, game), game, seconds=1)
+    with pytest.raises(bz.BadInput, match="of which game is 'Smallest'"):
+        bz.analyse(Smallest())
+
+
+def test_scores_are_plain_data():
+    (row,) = bz.score("lookahead:3", game="tic_tac_toe", positions=5, progress=False).as_dicts()
+    assert row["low"] <= row["all"] <= row["high"] and row["positions"] > 0 and row["milliseconds"] > 0
+
+
+def test_a_picture_draws_itself_without_pyplot():
+    scores = bz.score("random", game="tic_tac_toe", positions=2, progress=False)
+    data, about = scores.plot()._repr_png_()
+    assert data.startswith(b"\x89PNG") and about["width"] > 100
 
 
 def test_agents_of_different_games_do_not_meet():

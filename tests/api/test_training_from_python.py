@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from typing import NamedTuple
 
@@ -143,6 +144,24 @@ def test_a_module_is_a_net(folder):
         bz.load(path, game=Pile)
 
 
+class Listed(nnx.Module):
+    """A net whose layers stand in a list."""
+
+    def __init__(self, observation_shape, outputs, rngs):
+        sizes = (observation_shape[0], 8, outputs)
+        self.layers = nnx.List([nnx.Linear(one, other, rngs=rngs) for one, other in itertools.pairwise(sizes)])
+
+    def __call__(self, x):
+        return self.layers[1](jnp.tanh(self.layers[0](x)))
+
+
+def test_a_net_with_a_list_of_layers_is_saved_and_loaded(folder):
+    run = bz.train(Pile, "alphazero", net=Listed, sims=4, window=100, batches=2, iterations=1, folder="run", **FEW)
+    loaded = bz.load(run.export("agent.safetensors"), game=Pile)
+    values = [bz.analyse(agent).value for agent in (run.player(), loaded)]
+    assert values[0] == values[1]
+
+
 class NoRngs(nnx.Module):
     def __init__(self, observation_shape, outputs): ...
 
@@ -191,6 +210,22 @@ def test_a_game_that_breaks_a_law_is_refused_before_anything_is_written(folder):
     with pytest.raises(bz.BadInput, match="TakesTooMuch breaks a law of games: "):
         bz.train(TakesTooMuch, PROBS, folder="run", **FEW)
     assert not list(folder.iterdir())
+
+
+def test_a_cell_that_trains_may_be_run_again(folder):
+    for _ in range(2):
+        run = bz.train("tic_tac_toe", PROBS, iterations=2, folder="run", resume=True, **FEW)
+        assert run.iterations == 2 and run.checkpoints == [0, 1, 2]
+    with pytest.raises(bz.BadInput, match="run already holds a run: go on with it by resume=True"):
+        bz.train("tic_tac_toe", PROBS, folder="run", **FEW)
+    with pytest.raises(bz.BadInput, match="expand is 3 in run and cannot be changed"):
+        bz.train("tic_tac_toe", bz.Probs(expand=4), folder="run", resume=True, **FEW)
+
+
+def test_settings_hold_the_text_of_a_net():
+    assert bz.Probs(value_net=Perceptron, q_net="perceptron:width=16").value_net == "perceptron"
+    with pytest.raises(bz.BadInput, match="NoRngs is no net"):
+        bz.AlphaZero(net=NoRngs)
 
 
 class NoAlgorithm:

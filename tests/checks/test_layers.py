@@ -17,6 +17,7 @@ ORDER = [
     {"core"},
     {"games"},
     {"drawing"},
+    {"adapters"},
     {"search"},
     {"solvers"},
     {"nets"},

@@ -9,8 +9,7 @@ from rich.table import Table
 
 from beamzero.cli.common import AsJson, out, print_json
 from beamzero.core.spec import field_types
-from beamzero.games import GAMES
-from beamzero.games.pgx.games import PGX_GAMES
+from beamzero.games import GAMES, LIBRARIES
 
 
 def games(json: AsJson = False) -> None:
@@ -22,9 +21,9 @@ def games(json: AsJson = False) -> None:
         defaults = {field: getattr(game, field) for field in field_types(kind)}
         about = (kind.__doc__ or "").strip().splitlines()[0]
         rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
-    pgx = [f"pgx:{name}" for name in PGX_GAMES]
+    others = {library: [f"{library}:{name}" for name in known] for library, (_, known) in LIBRARIES.items()}
     if json:
-        return print_json({"games": rows, "pgx": pgx})
+        return print_json({"games": rows, **others})
     table = Table(box=None, header_style="bold")
     for title in ("game", "parameters", "what it is"):
         table.add_column(title)
@@ -32,6 +31,7 @@ def games(json: AsJson = False) -> None:
         parameters = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
         table.add_row(row["name"], parameters or "-", row["about"])
     out.print(table)
-    missing = "" if importlib.util.find_spec("pgx") else ", once it is there: pip install 'beamzero[pgx]'"
-    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", soft_wrap=True)
+    for library, module in (("pgx", "pgx"), ("open_spiel", "pyspiel")):
+        missing = "" if importlib.util.find_spec(module) else f", once it is there: pip install 'beamzero[{library}]'"
+        out.print(f"\nand through {library}{missing}: {' '.join(others[library])}", soft_wrap=True)
     return None
