@@ -3,9 +3,9 @@
     python benchmarks/startup.py                   # on a machine that does nothing else
     python benchmarks/startup.py --runs 10 --root ../other-checkout
 
-The first run of each, which reads files from the disk, does not count. `python` alone and `import jax` are there to
-compare with. CPU seconds hold where the machine has other things to do. Memory is the most that the process had at one
-moment, as Linux counts it (the maximum resident set size).
+The first run of each, which reads files from the disk and writes bytecode, does not count. `python` alone and
+`import jax` are there to compare with. CPU seconds hold where the machine has other things to do. Memory is the most
+that the process had at one moment, as Linux counts it (the maximum resident set size).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Start(NamedTuple):
 
 def measure(words: list[str], root: Path, folder: str) -> Start:
     """Run Python once, in a folder without runs."""
-    environment = {"JAX_PLATFORMS": "cpu", **os.environ, "PYTHONPATH": str(root.resolve())}
+    variables = {"PYTHONPATH": str(root.resolve()), "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {"JAX_PLATFORMS": "cpu", **os.environ, **variables}
     began = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *words], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

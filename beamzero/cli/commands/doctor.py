@@ -45,9 +45,9 @@ _CLUSTER, _WEB = "pip install 'beamzero[cluster]'", "pip install 'beamzero[web]'
 PACKAGES = {
     "jax-cuda13-plugin": Extra("NVIDIA GPUs", "pip install 'beamzero[cuda]'"),
     "endplay": Extra("the agent clairvoyance, for bridge", "pip install 'beamzero[cards]'"),
-    "pgx": Extra("games such as pgx:go_9x9; bench --peers", "pip install 'beamzero[pgx]'"),
-    "open-spiel": Extra("games such as open_spiel:hex; bench --peers", "pip install 'beamzero[open_spiel]'"),
-    "pettingzoo": Extra("our games in PettingZoo", "pip install 'beamzero[pettingzoo]'"),
+    "pgx": Extra("games such as pgx:go_9x9; beamzero.adapters.pgx", "pip install 'beamzero[pgx]'"),
+    "open-spiel": Extra("games such as open_spiel:breakthrough", "pip install 'beamzero[open_spiel]'"),
+    "pettingzoo": Extra("beamzero.adapters.pettingzoo", "pip install 'beamzero[pettingzoo]'"),
     "ray": Extra("--cluster", _CLUSTER),
     "prometheus-client": Extra("train --prometheus", _CLUSTER),
     "fastapi": Extra("serve", _WEB),
