@@ -11,7 +11,7 @@ RUN := runs/connect_four
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup train test test-all engines check bench clean
+.PHONY: help setup install setup-dev train test test-all engines check bench clean
 
 # Tests start many processes; each would compile our Python again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,20 +23,26 @@ GAMES_PATH := $(PATH):/usr/games:/usr/local/games
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target text; do printf '%-22s %s\n' "$$target" "$$text"; done
 
-setup: ## make .venv and install beamzero into it (the targets below do so first)
-	@sh tools/setup.sh $(PYTHON) $(VENV)
+setup: install ## make .venv and install beamzero into it, to train and to play
+	@echo "Ready. Try: $(VENV)/bin/beamzero play connect_four   or   $(VENV)/bin/beamzero serve   or   make train"
 
-train: setup ## train a Connect Four agent on the CPU in a few minutes; goes on with a run that was stopped
+install:
+	@sh tools/setup.sh $(PYTHON) $(VENV) web
+
+setup-dev: ## the same with all that the tests need
+	@sh tools/setup.sh $(PYTHON) $(VENV) dev
+
+train: install ## train a Connect Four agent on the CPU in a few minutes; goes on with a run that was stopped
 	$(RUN_PYTHON) -m beamzero train connect_four --run $(RUN) $(if $(wildcard $(RUN)/run.json),--resume,--recipe connect_four_quick) $(ARGS)
 
-test: setup ## run the tests that are cheap, in some minutes; narrow them with ARGS="-k beam"
+test: setup-dev ## run the tests that are cheap, in some minutes; narrow them with ARGS="-k beam"
 	$(PYTEST) -m "not check and not slow and not external" $(ARGS)
 
 # Where ARGS chooses tests, it may choose none of these: pytest says 5 then.
 test-all: test engines ## run all tests: those above, and those that take long or need a browser or another engine
 	@$(PYTEST) -m "slow or external" $(ARGS) || { status=$$?; $(if $(strip $(ARGS)),[ $$status -eq 5 ] ||) exit $$status; }
 
-engines: setup ## get the engines and the browser that test-all talks to (Debian and Ubuntu, as root)
+engines: setup-dev ## get the engines and the browser that test-all talks to (Debian and Ubuntu, as root)
 	@missing=; for engine in $(ENGINES); do \
 	  PATH="$(GAMES_PATH)" command -v $${engine%%:*} >/dev/null || missing="$$missing $${engine##*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
@@ -46,13 +52,13 @@ engines: setup ## get the engines and the browser that test-all talks to (Debian
 	{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; } >/dev/null || \
 	  { echo "could not install$$missing: install them and run make test-all again" >&2; exit 1; }
 
-check: setup ## lint, formatting, types, and tests of the source tree itself: layers, names, links, packaging
+check: setup-dev ## lint, formatting, types, and tests of the source tree itself: layers, names, links, packaging
 	$(RUN_PYTHON) -m ruff check
 	$(RUN_PYTHON) -m ruff format --check
 	$(RUN_PYTHON) -m mypy
 	$(RUN_PYTHON) -m pytest -q -m check tests/checks
 
-bench: setup ## measure throughput
+bench: setup-dev ## measure throughput
 	$(RUN_PYTHON) -m beamzero bench $(ARGS)
 
 clean: ## remove caches and build leftovers; .venv and runs stay

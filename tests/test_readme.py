@@ -1,13 +1,17 @@
-"""The README's session runs as it is printed."""
+"""The sessions in the README and in the page on Python run as they are printed."""
 
 from __future__ import annotations
 
 import doctest
 from pathlib import Path
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_the_session_in_the_readme_runs_as_printed():
-    failed, tried = doctest.testfile(str(README), module_relative=False)
-    assert tried >= 8 and failed == 0
+@pytest.mark.parametrize(("page", "examples"), [("README.md", 5), ("docs/python.md", 18)])
+def test_the_sessions_of_a_page_run_as_printed(page, examples, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failed, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert tried >= examples and failed == 0

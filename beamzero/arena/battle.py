@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Set
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +13,13 @@ import numpy as np
 from jax import Array
 
 from beamzero.arena.battle_size import check_games
-from beamzero.arena.intervals import Interval, score_interval
+from beamzero.arena.intervals import Interval, points_interval, score_interval
 from beamzero.arena.openings import draw_openings, hashes, usual_plies
 from beamzero.arena.playing import Match, Play, play_games
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnProgress, no_progress
-from beamzero.games import Game, State
+from beamzero.core.tables import TextTable
+from beamzero.games import Game, State, make_game
 from beamzero.players.player import Player
 
 
@@ -33,8 +35,13 @@ class Tally:
     draws: int
     losses: int
 
+    @property
+    def score(self) -> float:
+        """Give the share of points: a win counts one, a draw half."""
+        return (self.wins + self.draws / 2) / (self.wins + self.draws + self.losses)
 
-@dataclasses.dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Battle:
     """The result of a battle; scores are the first-named player's, a draw half."""
 
@@ -78,6 +85,59 @@ class Battle:
         """Give the side that moved first in all games; None where that was drawn."""
         sides = {0} if self.starters is None else set(self.starters.tolist())
         return sides.pop() if len(sides) == 1 else None
+
+    def table(self) -> TextTable:
+        """Make a table of the results, by who moved first, with the score and its interval below."""
+        rows = [
+            (name, *(str(count) for count in dataclasses.astuple(tally)), f"{tally.score:.3f}")
+            for name, tally in zip((*self.seat_names, "all games"), map(self.tally, (0, 1, None)), strict=True)
+        ]
+        low, high = self.interval
+        agent, opponent = self.agents
+        said = f"{agent} scores {self.score:.3f} against {opponent}, 95% interval {low:.3f} to {high:.3f}"
+        return TextTable((agent, "wins", "draws", "losses", "score"), rows, [said, self.about_openings])
+
+    @property
+    def seat_names(self) -> tuple[str, str]:
+        """Name the games that the first-named player began and did not, with its side where one side always begins."""
+        game = make_game(self.game)
+        names = game.view(game.init(jax.random.key(0))).get("sides")
+        if names is None or self.starter is None:
+            return "moving first", "moving second"
+        return f"moving first, {names[self.starter]}", f"moving second, {names[1 - self.starter]}"
+
+    @property
+    def about_openings(self) -> str:
+        """Say how many games there were, from which openings, and how long they were."""
+        plies = f"openings of {self.random_plies} random plies" if self.random_plies else "first positions"
+        return (
+            f"{self.games} games of {self.game} from {self.openings} different {plies},"
+            f" {self.mean_plies:.1f} plies long on average"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the result as plain data, with the keys of ``beamzero battle --json``."""
+        by_side = {name: vars(self.tally(seat)) for seat, name in enumerate(("first", "second"))}
+        return {
+            "game": self.game, "agents": list(self.agents), "games": self.games, **vars(self.tally()),
+            "score": self.score, "interval": list(self.interval), "by_side": by_side,
+            "forfeits": list(self.forfeits), "cut": self.cut, "openings": self.openings,
+            "random_plies": self.random_plies, "mean_plies": self.mean_plies, **self.points(),
+        }  # fmt: skip
+
+    def points(self) -> dict[str, Any]:
+        """Give the points won a game, for games in which a win can count more or less; empty for others."""
+        if self.pair_points is None:
+            return {}
+        game = make_game(self.game)
+        interval = points_interval(self.pair_points, game.stake)
+        return {"unit": game.unit, "points": float(self.pair_points.mean()), "points_interval": list(interval)}
+
+    def __repr__(self) -> str:
+        return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
     def tally(self, seat: int | None = None) -> Tally:
         """Count the results of all games, or of those where the first-named player moved first (0) or second (1)."""

@@ -16,6 +16,8 @@ from beamzero.arena.intervals import TAIL, pair_means, resample
 from beamzero.core.errors import BadInput
 
 ELO = 400.0 / math.log(10.0)  # Elo points in one unit of log odds
+ANCHOR = "random"
+"""The agent whose rating is fixed where no other is."""
 ANCHOR_ELO = 1000.0
 _NO_LOSS_PROB = 0.05  # of an unbeaten record at the lower bound: "the rule of three", as if three games were lost
 ELO_LIMIT = 10_000.0  # of an anchor, so that no chance between two agents is too small for a float
@@ -42,6 +44,23 @@ class Rating(NamedTuple):
     high: float | None
     games: int
     score: float  # mean over its games
+
+
+def elo_text(rating: Mapping[str, float | None] | None) -> str:
+    """Write a rating, with the keys elo, low and high, with its interval, or the bound that is known."""
+    if not rating:
+        return "-"
+    low, high = (None if (end := rating[name]) is None else round(end) for name in ("low", "high"))
+    if (elo := rating["elo"]) is not None:
+        return f"{elo:.0f} [{low}, {high}]"
+    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"
+
+
+def strongest_first(ratings: Sequence[Rating]) -> list[Rating]:
+    """Sort ratings by Elo, or by the bound that is known, and those without any last."""
+    known = [known_elo(rating.elo, rating.low, rating.high) for rating in ratings]
+    keys = {rating.agent: (math.inf if math.isnan(elo) else -elo, rating.agent) for rating, elo in zip(ratings, known)}
+    return sorted(ratings, key=lambda rating: keys[rating.agent])
 
 
 def known_elo(elo: float | None, low: float | None, high: float | None) -> float:

@@ -39,7 +39,7 @@ PEERS: dict[str, dict[str, str]] = {
 }
 """The names of our games at each peer; the nearest of the kind where it has another."""
 
-_STEPS = 16
+MOVES_A_CALL = 16
 """Moves of each game in one call."""
 
 _BATCHES = {"cpu": (2**8, 2**10, 2**12), "gpu": (2**13, 2**16, 2**19)}
@@ -111,7 +111,7 @@ def pgx_rules(name: str) -> RandomRules:
 
 
 class GameBatch:
-    """A batch of games; a call makes `_STEPS` random moves in each, and a game that ends starts anew."""
+    """A batch of games; a call makes `MOVES_A_CALL` random moves in each, and a game that ends starts anew."""
 
     def __init__(self, advance: Callable[..., tuple[State, Array]], fresh: State, seed: int) -> None:
         self._advance, self._fresh, self._key = advance, fresh, jax.random.key(seed)
@@ -136,7 +136,7 @@ def make_batches(rules: RandomRules, batch: int, number: int) -> list[GameBatch]
                 lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old), fresh, states
             )
 
-        return jax.lax.fori_loop(0, _STEPS, body, states), key
+        return jax.lax.fori_loop(0, MOVES_A_CALL, body, states), key
 
     start = jax.jit(rules.init)(jax.random.key(0))
     fresh = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), start)
@@ -174,7 +174,7 @@ def _try_batch(rules: RandomRules, batch: int) -> Iterator[tuple[RandomPlay, flo
     """Yield ways to play with this batch size, each with the seconds that a call takes."""
     batches = make_batches(rules, batch, programs_at_once())
     for number in sorted({1, len(batches)}):
-        play = RandomPlay(functools.partial(_run, batches[:number]), number * batch * _STEPS)
+        play = RandomPlay(functools.partial(_run, batches[:number]), number * batch * MOVES_A_CALL)
         yield play, seconds_of(play.run, seconds=0.3)[0]
 
 
@@ -184,7 +184,7 @@ def _run(batches: Sequence[GameBatch]) -> list[State]:
 
 def pyspiel_play(name: str, moves: int = 2000) -> RandomPlay:
     """Make a plain loop that plays one game of OpenSpiel after the other."""
-    import pyspiel  # type: ignore[import-not-found]
+    import pyspiel
 
     game, draw = pyspiel.load_game(name), random.Random(0)
 

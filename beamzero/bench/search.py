@@ -100,7 +100,7 @@ def _search(game: Game, evaluator: Evaluator, settings: AlphaBeta, root: State) 
 
 def _open_spiel(depth: int) -> tuple[float, float]:
     """Run OpenSpiel's alpha-beta in Python from the empty board. Returns the seconds, and the value it finds."""
-    import pyspiel  # type: ignore[import-not-found]
+    import pyspiel
     from open_spiel.python.algorithms import minimax  # type: ignore[import-untyped]
 
     game = pyspiel.load_game("connect_four")

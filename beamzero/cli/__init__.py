@@ -3,96 +3,60 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
+import importlib.metadata
 import io
-import os
+import platform
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 from typer.main import get_command
 
-from beamzero.cli.commands import (
-    analyse,
-    battle,
-    bench,
-    book,
-    check,
-    compare,
-    draw,
-    engine,
-    exhaust,
-    exploit,
-    export,
-    fit_eval,
-    ladder,
-    lists,
-    perft,
-    play,
-    rate,
-    replay,
-    reproduce,
-    score,
-    serve,
-    table,
-    train,
-    verify,
-)
+from beamzero import __version__
 from beamzero.cli.common import err
-from beamzero.core.compiler import keep_compiled_code, missing_platform, plain_warning
-from beamzero.core.errors import BadInput, RunStopped
+from beamzero.cli.errors import drop_output, explain, reword_warning
+from beamzero.cli.loading import LazyGroup, add_commands
+from beamzero.core.errors import BadInput
 from beamzero.core.leaving import INTERRUPTED
-from beamzero.core.user_code import describe_user_error
-from beamzero.games.shapes import broken_by_user
-from beamzero.storage.files import out_of_space, reason
 
 app = typer.Typer(
+    cls=LazyGroup,
     help="Train, measure and play agents for two-player board games.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
-for module in (
-    lists,
-    export,
-    train,
-    compare,
-    reproduce,
-    battle,
-    perft,
-    rate,
-    score,
-    verify,
-    ladder,
-    exhaust,
-    exploit,
-    fit_eval,
-    book,
-    play,
-    analyse,
-    draw,
-    replay,
-    serve,
-    engine,
-    check,
-    table,
-    bench,
-):
-    module.register(app)
-
-# typer carries click inside in some versions and beside it in others; the class is the same.
-_ClickException = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
-
+add_commands(app)
 
 _LONGEST = 3000
 """The longest message, in characters; the middle of a longer one is left out."""
 
-_OF_NAMES = {errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL}
-"""Errors of a name that no file can have."""
-
 _command = functools.cache(functools.partial(get_command, app))  # once: it takes longer than most wrong commands do
+
+
+def _print_version(wanted: bool) -> None:
+    """Print the versions that a report of a fault needs, and end."""
+    if wanted:
+        try:
+            jax = f"JAX {importlib.metadata.version('jax')}"  # which is not imported for it
+        except importlib.metadata.PackageNotFoundError:
+            jax = "no JAX"
+        print(f"beamzero {__version__}, {jax}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _before_all(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the versions, also of JAX."),
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,7 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdin is None:  # it was closed: nothing can be typed
         sys.stdin = io.StringIO()
     warnings.showwarning = _show_each_once()
-    keep_compiled_code()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         if any("\0" in word for word in words):
@@ -115,18 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, EOFError, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        _drop_output()  # the reader has gone
+        drop_output()  # the reader has gone
         return 0
     except Exception as error:
-        if (explained := _explain(error)) is None:
+        if (explained := explain(error, words)) is None:
             raise
         return _fail(*explained)
-
-
-def _drop_output() -> None:
-    """Discard the output that is not written yet; Python would try to write it once more at its end, and complain."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_each_once() -> Callable[..., None]:
@@ -134,47 +91,12 @@ def _show_each_once() -> Callable[..., None]:
     shown: set[str] = set()
 
     def show(message: Warning | str, *_args: object, **_more: object) -> None:
-        text = plain_warning(str(message))
+        text = reword_warning(str(message))
         if text is not None and text not in shown:
             shown.add(text)
             err.print(f"beamzero: {text}", soft_wrap=True)
 
     return show
-
-
-def _explain(error: Exception) -> tuple[str, int] | None:
-    """Explain an error in one line, with the exit status; None where it is a bug of ours."""
-    if platforms := missing_platform(error):
-        return platforms, 2
-    if isinstance(error, BadInput):
-        return str(error), 2
-    if isinstance(error, RunStopped):
-        return str(error), 1
-    if "RESOURCE_EXHAUSTED" in str(error) or isinstance(error, MemoryError):
-        smaller = "search_batch, expand, sims, window, hash or net"
-        return f"not enough memory: use fewer games, or a smaller {smaller}", 1
-    if isinstance(error, _ClickException):
-        message = str(getattr(error, "format_message", lambda: "")()).rstrip(".")
-        return f"{message} (beamzero --help lists the commands)" if message else "see beamzero --help", 2
-    if fault := describe_user_error(error):
-        return f"the game cannot go on: {fault}", 2
-    if broken := broken_by_user():
-        return broken, 2
-    return _explain_os(error) if isinstance(error, OSError) else None
-
-
-def _explain_os(error: OSError) -> tuple[str, int] | None:
-    """Explain an error of the operating system that no other code has explained; None where it is a bug of ours."""
-    if error.filename is not None:
-        return f"{os.fsdecode(error.filename)}: {reason(error)}", 2 if error.errno in _OF_NAMES else 1
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        return "the folder in which this was started is not there any more", 1
-    if out_of_space(error) or error.errno == errno.EIO:
-        _drop_output()
-        return f"could not write what was to be printed: {reason(error)}", 1
-    return None
 
 
 def _run(words: list[str]) -> object:

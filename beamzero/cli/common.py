@@ -1,4 +1,7 @@
-"""Shared by commands: results for people or as JSON, progress on stderr, typed lines, and options of the same name."""
+"""Shared by commands: results for people or as JSON, progress on stderr, typed lines, and options of the same name.
+
+Every command imports this, those that need no JAX too, so that nothing that imports JAX is imported here.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,15 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from beamzero.core.errors import BadInput
-from beamzero.games import Game, State
-from beamzero.players import Player
-from beamzero.records.record import Followed, GameRecord, first_state
+
+if TYPE_CHECKING:
+    from beamzero.players import Player
 
 
 class _Console(Console):
@@ -75,6 +77,8 @@ def print_json(result: dict[str, Any]) -> None:
 @contextlib.contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[str, int, int], None]]:
     """Show a progress bar on stderr. Yields a function of (title, done, total) that updates it."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(title, total=None)
@@ -113,42 +117,8 @@ def split_setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def split_moves(text: str) -> list[str]:
-    """Split a text such as ``d,d,c`` into moves."""
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def play_moves(game: Game, moves: str, position: str | None = None) -> State:
-    """Return the state after `moves`, which are written as in records, from `position` or from the game's first state.
-
-    BadInput names the number of a move that cannot be played.
-    """
-    return follow_moves(game, moves, position).states[-1]
-
-
-def follow_moves(game: Game, moves: str, position: str | None = None) -> Followed:
-    """Play `moves` as `play_moves` does. Returns every position on the way."""
-    followed = Followed(GameRecord(game.spec, ()), game, [first_state(game, position)], [])
-    for number, move in enumerate(split_moves(moves), 1):
-        try:
-            followed.play_named(move)
-        except BadInput as error:
-            raise BadInput(f"move {number}: {error}") from None
-    return followed
-
-
 def print_troubles(players: Iterable[Player]) -> None:
     """Print on stderr what went wrong in other programs that played."""
     for player in players:
         for trouble in player.troubles:
             err.print(trouble, style="red", soft_wrap=True)
-
-
-def elo_text(rating: dict[str, Any] | None) -> str:
-    """Write a rating with its interval, or the bound that is known."""
-    if not rating:
-        return "-"
-    low, high = (None if rating[end] is None else round(rating[end]) for end in ("low", "high"))
-    if rating["elo"] is not None:
-        return f"{rating['elo']:.0f} [{low}, {high}]"
-    return f"over {low}" if low is not None else f"under {high}" if high is not None else "unknown"

@@ -40,7 +40,16 @@ def plain_warning(text: str) -> str | None:
     """
     if "persistent compilation cache" not in text:
         return text
-    folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+    return why_nothing_is_kept(str(cache_folder()))
+
+
+def cache_folder() -> str | None:
+    """Name the folder in which JAX keeps compiled programs, or its address elsewhere; None where it keeps none."""
+    return jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+
+
+def why_nothing_is_kept(folder: str) -> str | None:
+    """Explain why compiled programs cannot be kept in a folder, which is made if it is not there; None if they can."""
     try:
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

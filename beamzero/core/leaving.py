@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -73,8 +73,10 @@ class CtrlC:
 
     def listen(self) -> None:
         """Begin to hear; not where Ctrl-C is ignored, as in what shells start with `&`."""
+        global _listening
         if not callable(signal.getsignal(signal.SIGINT)):
             return
+        _listening = self
         signal.signal(signal.SIGINT, self.hear)
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # the last of all: Python tears itself down then
         if hasattr(signal, "pthread_kill"):  # not on Windows
@@ -117,3 +119,20 @@ class CtrlC:
                 leave(INTERRUPTED, "beamzero: interrupted")
             if heard > before > self._repeats and os.isatty(2):
                 _say(_MORE)
+
+
+_listening: CtrlC | None = None
+"""Hears Ctrl-C in this process; None where it is no command's, as in a notebook."""
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Let Ctrl-C end a command's process at once meanwhile, as it does before the command line itself is imported."""
+    if _listening is None:
+        yield
+        return
+    before, _listening.at_once = _listening.at_once, True
+    try:
+        yield
+    finally:
+        _listening.at_once = before

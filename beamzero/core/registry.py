@@ -84,6 +84,10 @@ class Registry(Mapping[str, Any]):
         """Give the text that names a thing in any process: ``file.py:Class`` for one of a user's file."""
         return self._sources.get(name, name)
 
+    def is_lasting(self, name: str) -> bool:
+        """Tell whether every process finds `name` by itself: it is built in, or an installed package offers it."""
+        return name in self.built_in or name in self._offered
+
     def name_of(self, thing: Any) -> str:
         """Give the name of a thing that is registered."""
         return next(name for name in self if self[name] is thing)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnPhase
 from beamzero.experiments.study import Study, StudyRun
-from beamzero.experiments.study_run import Ratings, StudyRunResult, Task, do_run, now, rate_opponents
+from beamzero.experiments.study_run import AnchorRatings, StudyRunResult, Task, do_run, now, rate_opponents
 from beamzero.experiments.workers import DoJobs, Job, do_jobs, share_device
 from beamzero.games import make_game
 from beamzero.storage.folders import only_one, prepare_folder
@@ -27,7 +27,7 @@ class Reproduced(NamedTuple):
     """The result of a study so far."""
 
     results: list[StudyRunResult]
-    anchors: dict[str, Ratings]
+    anchors: dict[str, AnchorRatings]
     """The ratings of the opponents, by game."""
     complete: bool
 

@@ -34,7 +34,7 @@ from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
 from beamzero.training.settings import RunSettings
 
-Ratings = dict[str, list[float | None]]
+AnchorRatings = dict[str, list[float | None]]
 """By opponent: its Elo, and the low and the high end of its interval."""
 
 _ANCHOR_GAMES = 1000
@@ -97,14 +97,14 @@ def now() -> float:
     return time.time()
 
 
-def do_run(task: Task, ratings: Ratings, report: Report) -> StudyRunResult | None:
+def do_run(task: Task, ratings: AnchorRatings, report: Report) -> StudyRunResult | None:
     """Train a run and hold its trials, as far as that is not done; None where the time is up before."""
     if not _is_trained(task) and not _train(task, ratings, report):
         return None
     return _result(task, report)
 
 
-def rate_opponents(task: Task, report: Report) -> Ratings:
+def rate_opponents(task: Task, report: Report) -> AnchorRatings:
     """Rate the opponents, once; by more games than a run would take, since all ratings depend on them."""
     game, settings = task.game, task.settings
     path = task.folder / f"anchors-{game.spec.replace(':', '-')}.json"
@@ -120,19 +120,19 @@ def rate_opponents(task: Task, report: Report) -> Ratings:
         lambda title, done, of: report.phase(f"measuring opponents, {title}", done, of),
     )  # fmt: skip
     found = rate_players(played, names, names[0], 0) if len(names) > 1 else []
-    ratings: Ratings = {one.agent: [one.elo, one.low, one.high] for one in found}
+    ratings: AnchorRatings = {one.agent: [one.elo, one.low, one.high] for one in found}
     ratings.setdefault(names[0], [1000.0, 1000.0, 1000.0])
     _write(path, {"measured": wanted, "ratings": ratings})
     return ratings
 
 
-def anchor_elos(ratings: Ratings) -> dict[str, float]:
+def anchor_elos(ratings: AnchorRatings) -> dict[str, float]:
     """Give the ratings that opponents count as: their Elo or the bound that is known, as in `measure_anchors`."""
     known = {name: known_elo(*rating) for name, rating in ratings.items()}
     return {name: elo for name, elo in known.items() if not math.isnan(elo)}
 
 
-def _train(task: Task, ratings: Ratings, report: Report) -> bool:
+def _train(task: Task, ratings: AnchorRatings, report: Report) -> bool:
     """Train a run to its end, from where it is; False where the time is up before."""
     left = None if task.deadline is None else task.deadline - now()
     if left is not None and left <= 0:

@@ -2,6 +2,7 @@
 
 - ``connect_four``, ``connect_four:rows=7,columns=8``: a game of this package, with parameters;
 - ``pgx:go_9x9``: a game of the pgx library, of two players with open information and without dice;
+- ``open_spiel:hex``, ``open_spiel:hex,board_size=7``: a game of OpenSpiel, of two players with open information;
 - ``mygame.py:MyGame``, ``mygame.py:MyGame,size=5``: a class in a file of yours;
 - a name that an installed package offers through the entry point ``beamzero.games``, or that ``GAMES.register`` added.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,10 @@ from beamzero.core.registry import Registry, has_plain_fields, is_frozen
 from beamzero.core.spec import parse, parse_options, unknown
 from beamzero.core.user_code import describe_error, load_user_file, source_files
 from beamzero.games.game import CHANCE, OPEN, Game, State
+from beamzero.games.open_spiel.games import SPIEL_GAMES, find_spiel_game
 from beamzero.games.pgx.games import PGX_GAMES, find_pgx_game
 
-__all__ = ["CHANCE", "GAMES", "OPEN", "Game", "State", "make_game", "make_stored_game"]
+__all__ = ["CHANCE", "GAMES", "LIBRARIES", "OPEN", "Game", "State", "is_of_library", "make_game", "make_stored_game"]
 
 BUILT_IN_GAMES = {
     "tic_tac_toe": "beamzero.games.tic_tac_toe:TicTacToe",
@@ -42,11 +46,26 @@ BUILT_IN_GAMES = {
 GAMES = Registry("game", "beamzero.games", "beamzero.games:BUILT_IN_GAMES", "beamzero.games:check_game_class")
 """The games that go by a bare name: those of this package, of installed packages, and those that Python registered."""
 
+LIBRARIES: dict[str, tuple[Callable[[str], type[Game]], tuple[str, ...]]] = {
+    "pgx": (find_pgx_game, tuple(PGX_GAMES)),
+    "open_spiel": (find_spiel_game, SPIEL_GAMES),
+}
+"""By name: what finds the class of a game of another library, and the games that are known to be playable."""
+
+
+def is_of_library(name: str) -> bool:
+    """Tell whether a game of another library has this name, so that every process finds it."""
+    library, colon, _ = name.partition(":")
+    return bool(colon) and library in LIBRARIES
+
 
 def make_game(game: str | type[Game] | Game, **options: Any) -> Game:
     """Make a game of a text such as ``connect_four:rows=7`` or of a class; a Game is returned as it is.
 
     Keyword arguments are parameters: ``make_game("connect_four", rows=7)``, ``make_game(MyGame, size=5)``.
+
+    >>> make_game("connect_four", rows=7, columns=8).num_actions
+    8
     """
     if isinstance(game, Game):
         if options:
@@ -98,7 +117,12 @@ def check_game_class(kind: Any, name: str) -> None:
         raise BadInput(f"{name!r} cannot be played: write @dataclasses.dataclass(frozen=True) above the class")
     if not has_plain_fields(kind):
         raise BadInput(f"{name!r} cannot be played: a parameter must be a bool, int, float or str")
-    kind.name = kind.name or name
+    if not kind.name or any(kind.name == given for given in map(_NAMED.get, kind.__mro__[1:])):
+        kind.name = _NAMED[kind] = name
+
+
+_NAMED: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+"""Classes that had no name, and the names that they got: a class that inherits from one has none of its own."""
 
 
 def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
@@ -107,14 +131,16 @@ def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
         if len(arguments) != 1:
             raise BadInput(f"name the class in {head!r} as {head}:ClassName")
         return _load_class(Path(os.path.realpath(head)), arguments[0])
-    if head == "pgx":
+    if head in LIBRARIES:
+        find, known = LIBRARIES[head]
         if len(arguments) != 1:
-            raise BadInput(f"name a game of pgx as pgx:NAME (there are: {', '.join(PGX_GAMES)})")
-        return find_pgx_game(arguments[0])
+            raise BadInput(f"name a game of {head} as {head}:NAME (there are: {', '.join(known)})")
+        return find(arguments[0])
     if arguments:
         raise BadInput(f"cannot read {arguments[0]!r} after {head!r}: write {head}:parameter=value")
     if head not in GAMES:
-        raise unknown("game", head, {*GAMES, *(f"pgx:{name}" for name in PGX_GAMES)})
+        others = (f"{library}:{name}" for library, (_, known) in LIBRARIES.items() for name in known)
+        raise unknown("game", head, {*GAMES, *others})
     return GAMES[head]
 
 

@@ -6,7 +6,7 @@ import abc
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,14 @@ from beamzero.games.hashing import hash_words, words_of
 from beamzero.games.places import Place, seen_places
 from beamzero.games.views import View
 
+if TYPE_CHECKING:
+    from beamzero.games.position import Position
+
 State = Any
 """A NamedTuple of arrays: the whole position, and nothing that is not in the rules."""
+
+OneState = TypeVar("OneState")
+"""The class of a game's states."""
 
 CHANCE = -1
 """The answer of `Game.player` where a chance event, such as dice, comes next."""
@@ -347,6 +353,15 @@ class Game(abc.ABC):
         """Describe the board, as `seat` may see it, all of it for OPEN, as JSON-able data; `View` lists the kinds."""
         return {"kind": "text", "text": self.show(state, seat)}
 
+    def position(self, moves: str | Sequence[str] = (), start: str | None = None) -> Position:
+        """Make the position after `moves`, such as "d d c", from the first one or from `start` in the game's notation.
+
+        It draws itself in a notebook. ``position.state`` is what the rules take.
+        """
+        from beamzero.games.position import make_position
+
+        return make_position(self, moves, start)
+
     def places(self, state: State, action: int) -> list[Place]:
         """List the places of a legal move on the board that `view` describes: where a person clicks.
 
@@ -371,6 +386,6 @@ def _legal_now(game: Game, state: State) -> Array:
     return game.legal(state) & ~game.over(state)
 
 
-def keep_if(condition: Array, kept: State, changed: State) -> State:
+def keep_if(condition: Array, kept: OneState, changed: OneState) -> OneState:
     """Return `kept` where `condition` [] holds, else `changed`; both are one state."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), kept, changed)

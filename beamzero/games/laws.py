@@ -62,6 +62,15 @@ def check_laws(game: Game, games: int = 64, seed: int = 0) -> Findings:
     )
 
 
+@functools.lru_cache(maxsize=64)
+def require_laws(game: Game, games: int = 16) -> None:
+    """Raise BadInput, with the first law that does not hold, where random games of a user's game break one."""
+    broken = check_laws(game, games).broken
+    if broken:
+        more = f" ({len(broken) - 1} more: beamzero check lists all)" if len(broken) > 1 else ""
+        raise BadInput(f"{game.name} breaks a law of games: {broken[0]}{more}")
+
+
 # --- random play -----------------------------------------------------------------------------------------------------
 
 

@@ -50,12 +50,12 @@ def _normalize(norm: nnx.BatchNorm | nnx.LayerNorm, x: Array, real: Array | None
 class NetSettings:
     """The settings of a net. `build` makes the module for one game."""
 
-    name: ClassVar[str]
-    """The name that stands first in the text of a net."""
+    name: ClassVar[str] = ""
+    """The name that stands first in the text of a net; by default that of the class, in small letters."""
 
     @property
-    def layers(self) -> int:
-        """Count the layers with a kernel, the head among them, without building the module."""
+    def layers(self) -> int | None:
+        """Count the layers with a kernel, the head among them, without building the module; None if not known."""
         raise NotImplementedError
 
     def build(self, observation_shape: tuple[int, ...], outputs: int, rngs: nnx.Rngs, dtype: Any) -> nnx.Module:

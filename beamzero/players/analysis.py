@@ -33,6 +33,8 @@ class MoveValue(NamedTuple):
     """True if the rules alone decide its value."""
     plies: int | None = None
     """Plies to the end of the game with best play; None where that is not proven."""
+    tried: bool = True
+    """False if the search never came to this move: its value says nothing then."""
 
 
 class Step(NamedTuple):
@@ -100,7 +102,7 @@ def analyse(
 
     snapshot = player.consider(state, key, timer=timer, watch=report)
     line = snapshot.outlook.line
-    moves = list_moves(game, state, snapshot.result, first=line[0])
+    moves = list_moves(game, state, snapshot.result, line[0], player.tries_all)
     if player.keeps_line:
         moves.sort(key=lambda move: move.action != line[0])
     elif game.hidden:
@@ -122,11 +124,20 @@ def analyse(
     )
 
 
-def list_moves(game: Game, state: State, result: SearchResult, first: int | None = None) -> list[MoveValue]:
+def list_moves(
+    game: Game, state: State, result: SearchResult, first: int | None = None, tried_all: bool = True
+) -> list[MoveValue]:
     """List the legal moves of `state`, best first, from the result of a batch of one; of equal ones `first` leads."""
     values, policy, proven = (np.asarray(x)[0] for x in (result.values, result.policy, result.proven))
     moves = [
-        MoveValue(a, game.action_name(state, a), _number(values[a]), _number(policy[a]), bool(proven[a]))
+        MoveValue(
+            a,
+            game.action_name(state, a),
+            _number(values[a]),
+            _number(policy[a]),
+            bool(proven[a]),
+            tried=bool(tried_all or policy[a] > 0 or proven[a]),
+        )
         for a in game.legal_actions(state)
     ]
     return sorted(moves, key=lambda move: (-move.policy, -move.value, move.action != first))

@@ -82,6 +82,9 @@ class Player(abc.ABC):
     units: int = UNLIMITED
     """The most units of work for a position: 1 for a player without a search."""
 
+    tries_all: bool = True
+    """False if a move with the probability 0 may never have been tried, so that its value says nothing."""
+
     keeps_line: bool = False
     """True if results have a line of several moves; other players are asked again after each of their own moves."""
 
@@ -244,6 +247,10 @@ class SearchPlayer(Player):
         return self.search.units
 
     @property
+    def tries_all(self) -> bool:  # type: ignore[override]
+        return self.search.tries_all
+
+    @property
     def keeps_line(self) -> bool:  # type: ignore[override]
         return self.search.keeps_line
 
@@ -256,6 +263,8 @@ class SearchPlayer(Player):
         return self.search.plays_policy
 
     def with_every_move(self) -> SearchPlayer:
+        if self.game.hidden:  # the positions after moves would tell what the seat does not know
+            return self
         return dataclasses.replace(self, search=self.search.with_every_move())
 
     in_process = True

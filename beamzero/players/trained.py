@@ -22,7 +22,7 @@ from beamzero.nets import Net, Weights, compute_dtype, make_net
 from beamzero.players.agent_kind import agent_kind, own_file
 from beamzero.players.options import take
 from beamzero.search.evaluator import Evaluator
-from beamzero.storage.agentfile import flatten, load_agent, save_agent, unflatten
+from beamzero.storage.agentfile import flatten, load_agent, save_agent
 from beamzero.storage.checkpoints import Checkpoints, Restored
 from beamzero.storage.run import Run
 
@@ -255,9 +255,12 @@ def _fitting(nets: dict[str, Net], tensors: dict[str, np.ndarray], what: str) ->
     """Make the weights of each net of the tensors of a file; BadInput about `what` where they do not fit the nets."""
     kernels = sum(name.endswith("/kernel") for name in tensors)
     # Layers are counted first: to find the shapes of a deep net takes long.
-    fit = kernels == sum(net.settings.layers for net in nets.values())
+    layers = [net.settings.layers for net in nets.values()]
+    fit = None in layers or kernels == sum(filter(None, layers))
+    shapes: Any = {}
     if fit:
-        wanted = _flat({name: net.shapes() for name, net in nets.items()})
+        shapes = {name: net.shapes() for name, net in nets.items()}
+        wanted = _flat(shapes)
         fit = {name: leaf.shape for name, leaf in wanted.items()} == {name: x.shape for name, x in tensors.items()}
     if not fit:
         raise BadInput(f"{what} do not fit its nets")
@@ -268,7 +271,8 @@ def _fitting(nets: dict[str, Net], tensors: dict[str, np.ndarray], what: str) ->
         weights = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
     if not _all_finite(weights):
         raise BadInput(f"{what} are not finite")
-    return unflatten({name: jax.device_put(array) for name, array in weights.items()})
+    # The tree of the nets themselves: modules in a list have numbers as keys, which a name in a file does not say.
+    return jax.tree.unflatten(jax.tree.structure(shapes), [jax.device_put(weights[name]) for name in _flat(shapes)])
 
 
 def _all_finite(arrays: Mapping[str, Any]) -> bool:
@@ -279,4 +283,4 @@ def _all_finite(arrays: Mapping[str, Any]) -> bool:
 def _flat(tree: Any) -> dict[str, Any]:
     """List the leaves of nested dicts by their names in an agent file."""
     leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return {"/".join(entry.key for entry in path): leaf for path, leaf in leaves}
+    return {"/".join(str(entry.key) for entry in path): leaf for path, leaf in leaves}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,10 +29,27 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 
+_NOTEBOOK_DPI = 90
+"""How large a figure is in a notebook: pixels of the page to an inch."""
+
 
 def plain(text: str) -> str:
     """Write a text for pictures as it is: dollars in it begin no formula."""
     return text.replace("$", r"\$")
+
+
+@functools.cache
+def _figure_class() -> type[Figure]:
+    """Make the class of our figures, which a notebook draws also where pyplot is not in use."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+            picture = io.BytesIO()
+            self.savefig(picture, format="png")
+            return picture.getvalue(), {"width": round(_NOTEBOOK_DPI * self.get_figwidth())}
+
+    return Picture
 
 
 @contextlib.contextmanager
@@ -39,10 +57,9 @@ def new_figure(title: str, size: tuple[float, float], dpi: int = 150) -> Iterato
     """Begin a figure of `size` inches with a title. Drawings on it within the context have our style."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=size, dpi=dpi, layout="constrained")
+        figure = _figure_class()(figsize=size, dpi=dpi, layout="constrained")
         FigureCanvasAgg(figure)
         figure.suptitle(plain(title), x=0.01, horizontalalignment="left", fontweight="bold", wrap=True)
         yield figure

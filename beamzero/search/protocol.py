@@ -77,6 +77,9 @@ class Search(abc.ABC):
     knows_chance: ClassVar[bool] = False
     """True if it can search where chance decides between the moves."""
 
+    tries_all: ClassVar[bool] = True
+    """False if a move to which its policy gives nothing may never have been tried, so that it has no value."""
+
     one_by_one: ClassVar[bool] = False
     """True if it searches the positions of a batch one after the other."""
 

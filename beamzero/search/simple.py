@@ -22,6 +22,7 @@ from beamzero.search.evaluator import (
     choose_move,
     scores_of_moves,
     side_sign,
+    spread,
 )
 from beamzero.search.protocol import OneStep, Spent
 
@@ -113,6 +114,46 @@ class _OnePolicy(OneStep):
 @dataclasses.dataclass(frozen=True)
 class Likeliest(_OnePolicy):
     """The move of highest probability in the policy: the AlphaZero agent without a search."""
+
+    def with_every_move(self) -> LikeliestWithValues:
+        return LikeliestWithValues()
+
+
+class _PolicyAndChildren(NamedTuple):
+    """The policy of B positions, and the values of their children."""
+
+    policy: _Policy
+    values: Array  # float32 [B, A] of each move for the side to move; -inf where illegal
+    proven: Array  # bool [B, A] moves that end the game
+    nodes: Array  # int32 [B] positions that were made
+    evaluations: Array  # int32 [B]
+
+
+@dataclasses.dataclass(frozen=True)
+class LikeliestWithValues(OneStep):
+    """The move of highest probability in the policy, with the net's value of the position after each move."""
+
+    def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> _PolicyAndChildren:
+        moves, count, listed = listed_moves(game, states)
+        children = value_children(game, evaluator, states, moves, listed)
+        own = side_sign(game, states)[:, None] * children.value
+        return _PolicyAndChildren(
+            Likeliest().start(game, evaluator, states, key),
+            spread(moves, listed, own, game.num_actions, -jnp.inf),
+            spread(moves, listed, children.over, game.num_actions, False),
+            1 + count,
+            1 + jnp.sum(listed & ~children.over, axis=1, dtype=jnp.int32),
+        )
+
+    def done(self, game: Game, carry: _PolicyAndChildren) -> Array:
+        return Likeliest().done(game, carry.policy)
+
+    def result(self, game: Game, carry: _PolicyAndChildren, key: Array) -> SearchResult:
+        found = Likeliest().result(game, carry.policy, key)
+        return found._replace(values=carry.values, proven=carry.proven, nodes=carry.nodes)
+
+    def spent(self, game: Game, carry: _PolicyAndChildren) -> Spent:
+        return _spent(carry.nodes, carry.evaluations)
 
 
 @dataclasses.dataclass(frozen=True)

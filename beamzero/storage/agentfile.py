@@ -82,35 +82,20 @@ def load_agent(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dic
     return tensors, info
 
 
-def flatten(tree: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Flatten nested dicts of arrays to one dict, with the keys on the way joined by "/". Empty dicts vanish."""
+def flatten(tree: Mapping[Any, Any]) -> dict[str, np.ndarray]:
+    """Flatten nested dicts of arrays to one dict, with the keys on the way joined by "/". Empty dicts vanish.
+
+    A key is a text without "/", or the number of a module in a list.
+    """
     flat: dict[str, np.ndarray] = {}
     for key, value in tree.items():
-        if not isinstance(key, str) or not key or "/" in key:
-            raise ValueError(f"a key must be text without '/', but one is {key!r}")
+        if not isinstance(key, str | int) or key == "" or "/" in str(key):
+            raise ValueError(f"a key must be a number or text without '/', but one is {key!r}")
         if isinstance(value, Mapping):
             flat.update({f"{key}/{name}": array for name, array in flatten(value).items()})
         else:
-            flat[key] = np.asarray(value)
+            flat[str(key)] = np.asarray(value)
     return flat
-
-
-def unflatten(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Invert `flatten`; ValueError for names that it cannot give: "a" beside "a/b", or very deep ones."""
-    tree: dict[str, Any] = {}
-    for name, array in flat.items():
-        *parents, key = name.split("/")
-        if len(parents) > _DEEPEST:
-            raise ValueError(f"a name has more than {_DEEPEST} parts before its last: {name:.40}...")
-        node = tree
-        for parent in parents:
-            node = node.setdefault(parent, {})
-            if not isinstance(node, dict):
-                raise ValueError(f"the names {parent!r:.40} and {name!r:.40} clash")
-        if key in node:
-            raise ValueError(f"the name {name!r:.40} is also the beginning of others")
-        node[key] = array
-    return tree
 
 
 def _is_deep(info: Any) -> bool:

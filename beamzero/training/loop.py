@@ -26,6 +26,7 @@ from beamzero.training.algorithm import Algorithm, TrainingState
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.measure import Measurements
 from beamzero.training.pictures import RunPictures
+from beamzero.training.recipes import describe_choice
 from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.request import RunRequest, create_run, load_start, resume_run
 
@@ -65,6 +66,8 @@ def train(request: RunRequest, report: Report = NO_REPORT, executor: Executor = 
                 " and are used as they are; from now on they are sealed"
             )
             run = run.seal()
+        if not request.resume and not request.changes:
+            report.message(describe_choice(request.recipe, game, request.algorithm))
         training = _Training(request, run, algorithm, seed, executor, metrics, report, ask_for_interrupt, check_folder)
         return training.go()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from beamzero.plots.style import write_png
 from beamzero.plots.training import draw_gates, draw_ladder, draw_training
@@ -14,6 +14,9 @@ from beamzero.storage.metrics import read_metrics
 from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.report import Report, losses
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SECONDS_BETWEEN_PICTURES = 20.0
 
@@ -45,22 +48,25 @@ def draw_run(run: Run) -> None:
     records = read_metrics(run.folder)
     if not records:
         return
-    title = ALGORITHMS[run.about["algorithm"]].title
-    rated = [record for record in records if record.get("rating")]
-    anchors = run.read_anchors()
     with writing(str(run.plot_path)):
-        figure = draw_training(
-            [record["iteration"] for record in rated],
-            [record["rating"]["elo"] for record in rated],
-            [record["rating"]["low"] for record in rated],
-            [record["rating"]["high"] for record in rated],
-            anchors.get("elo", {}),
-            {name: [losses(record)[name] for record in records] for name in losses(records[-1])},
-            f"{run.about['game']} by {title}, {records[-1]['iteration']} iterations",
-        )
-        write_png(figure, run.plot_path)
-    _draw_ladder(run, records, f"{run.about['game']} by {title} against minimax")
-    _draw_gates(run, records, f"{run.about['game']} by {title}, each net against the best before")
+        write_png(curves_of_run(run, records), run.plot_path)
+    about = f"{run.about['game']} by {ALGORITHMS[run.about['algorithm']].title}"
+    _draw_ladder(run, records, f"{about} against minimax")
+    _draw_gates(run, records, f"{about}, each net against the best before")
+
+
+def curves_of_run(run: Run, records: Sequence[dict[str, Any]]) -> Figure:
+    """Draw the rating and the losses of a run, whose metrics are `records`, one at least."""
+    rated = [record for record in records if record.get("rating")]
+    return draw_training(
+        [record["iteration"] for record in rated],
+        [record["rating"]["elo"] for record in rated],
+        [record["rating"]["low"] for record in rated],
+        [record["rating"]["high"] for record in rated],
+        run.read_anchors().get("elo", {}),
+        {name: [losses(record)[name] for record in records] for name in losses(records[-1])},
+        f"{run.about['game']} by {ALGORITHMS[run.about['algorithm']].title}, {records[-1]['iteration']} iterations",
+    )
 
 
 def _draw_ladder(run: Run, records: Sequence[dict[str, Any]], title: str) -> None:

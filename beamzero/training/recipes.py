@@ -6,11 +6,14 @@ import dataclasses
 import importlib.resources
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import parse_options, unknown
-from beamzero.games import Game, make_game
+from beamzero.games import Game, make_game, make_stored_game
+from beamzero.players import starts_program
+from beamzero.storage.files import reason
 from beamzero.training.algorithm import ALGORITHMS
 
 DEFAULT_ALGORITHM = next(iter(ALGORITHMS.built_in))
@@ -35,16 +38,37 @@ def list_recipes() -> dict[str, Recipe]:
 
 
 def find_recipe(name: str) -> Recipe:
-    """Find the recipe of that name; BadInput with all names where there is none."""
+    """Find the recipe of that name, or read a .toml file of one's own; BadInput with all names where there is none."""
+    if name.endswith(".toml"):
+        return _read_file(Path(name))
     recipes = list_recipes()
     if name not in recipes:
         raise unknown("recipe", name, recipes)
     return recipes[name]
 
 
+def quick_recipe(game: Game, algorithm: str | None = None) -> Recipe | None:
+    """Find the quick recipe of a game for an algorithm, by default the first algorithm; None where there is none."""
+    wanted = algorithm or DEFAULT_ALGORITHM
+    own = (recipe for recipe in list_recipes().values() if recipe.algorithm == wanted)
+    quick = (recipe for recipe in own if recipe.name.endswith("_quick"))
+    return next((recipe for recipe in quick if make_game(recipe.game) == game), None)
+
+
+def describe_choice(recipe: Recipe | None, game: Game, algorithm: str | None) -> str:
+    """Say by which settings a new run trains, and how long that takes, or which recipes there are for the game."""
+    if recipe is not None:
+        return f"by the recipe {recipe.name}: {recipe.about}"
+    others = [name for name, one in list_recipes().items() if make_game(one.game) == game]
+    known = f"; recipes for it: {', '.join(others)}" if others else ""
+    return (
+        f"no quick recipe for {game.spec} by {algorithm or DEFAULT_ALGORITHM}: the defaults, which may be slow{known}"
+    )
+
+
 def check_game(recipe: Recipe, game: Game) -> None:
     """Raise BadInput unless the recipe is for this game. One for a game without options serves its variants too."""
-    wanted = make_game(recipe.game)
+    wanted = make_stored_game(recipe.game, game, "the game as")
     if wanted != game and not (type(wanted) is type(game) and recipe.game == wanted.name):
         raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {game.spec}")
 
@@ -68,6 +92,29 @@ def make_settings(recipe: Recipe | None, changes: Mapping[str, Any], algorithm: 
     kind = ALGORITHMS[choose_algorithm(recipe, algorithm)]
     values = {**(kind.settings_type.without_retired(recipe.settings) if recipe else {}), **changes}
     return kind.settings_type(**parse_options(values, kind.settings_type, f"a run of {kind.title}"))
+
+
+_KEYS = {"about": str, "game": str, "algorithm": str, "settings": dict}
+
+
+def _read_file(path: Path) -> Recipe:
+    """Read a recipe of a user; BadInput where it is none."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"the recipe {path} cannot be read: {reason(error)}") from None
+    data = {"about": "", "settings": {}, **data}
+    if unknown_keys := sorted(data.keys() - _KEYS):
+        raise BadInput(f"the recipe {path} has no entry {unknown_keys[0]!r} (it has: {', '.join(_KEYS)})")
+    for key, kind in _KEYS.items():
+        if not isinstance(data.get(key), kind):
+            raise BadInput(f"the recipe {path} needs {'a table [settings]' if kind is dict else f'a text {key!r}'}")
+    if data["algorithm"] not in ALGORITHMS:
+        raise unknown("algorithm", data["algorithm"], ALGORITHMS)
+    opponents = data["settings"].get("rate_against", "")
+    if isinstance(opponents, str) and any(map(starts_program, opponents.split())):
+        raise BadInput(f"the recipe {path} rates against a program, which is started only by --set rate_against=...")
+    return Recipe(path.stem, data["about"], data["game"], data["algorithm"], data["settings"])
 
 
 def _read_recipe(name: str, text: str) -> Recipe:

@@ -12,8 +12,10 @@ import jax
 from beamzero import __version__
 from beamzero.arena.battle_size import battle_needs
 from beamzero.core.errors import BadInput
-from beamzero.games import Game
-from beamzero.nets import Net, make_net
+from beamzero.games import GAMES, Game, is_of_library
+from beamzero.games.laws import require_laws
+from beamzero.nets import Net, compute_dtype, make_net
+from beamzero.nets.own_module import check_output
 from beamzero.players import starts_program
 from beamzero.players.trained import load_trained, open_trained_run, restore_agent
 from beamzero.search.memory import bytes_of, check_memory, together
@@ -57,6 +59,8 @@ def create_run(request: RunRequest, game: Game) -> tuple[Run, Algorithm, int]:
     name = choose_algorithm(request.recipe, request.algorithm)
     if request.recipe is not None:
         check_game(request.recipe, game)
+    if not GAMES.is_lasting(game.name) and not is_of_library(game.name):
+        require_laws(game)
     settings = make_settings(request.recipe, request.changes, name).resolved(game, request.workers)
     algorithm, fresh = check_settings(name, settings, game, request.workers)
     _check_workers(request, algorithm)
@@ -87,6 +91,9 @@ def check_settings(name: str, settings: RunSettings, game: Game, workers: int = 
 def _make_algorithm(name: str, settings: RunSettings, game: Game) -> tuple[Algorithm, Any]:
     """Do what `check_settings` does, but for the memory that a run takes."""
     algorithm = ALGORITHMS[name](game, settings)
+    for place in algorithm.agent.nets.values():
+        text = getattr(algorithm.settings, place.setting)
+        check_output(Net(game, make_net(text), place.head, compute_dtype(algorithm.settings.precision)))
     fresh = jax.eval_shape(algorithm.init, jax.random.key(0))  # finds nets that do not fit the game
     make_opponents(settings, game)
     make_ladder_opponents(settings, game)

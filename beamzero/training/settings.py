@@ -13,6 +13,7 @@ from beamzero.core.devices import device_count
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
 from beamzero.nets import compute_dtype
+from beamzero.nets.own_module import is_net, net_text
 from beamzero.search.limit import MAX_DEPTH
 from beamzero.search.lookahead import affordable_depth
 
@@ -103,6 +104,9 @@ class RunSettings:
     )
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if is_net(value):  # files keep its text
+                object.__setattr__(self, name, net_text(value))
         for name, (low, high) in setting_ranges(type(self)).items():
             value = getattr(self, name)
             if not low <= value <= high:

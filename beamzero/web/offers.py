@@ -6,13 +6,14 @@ import contextlib
 import dataclasses
 import functools
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from beamzero.core.errors import BadInput
 from beamzero.core.registry import ALGORITHMS
 from beamzero.core.spec import parse, unknown
-from beamzero.games import Game, make_game
+from beamzero.games import Game, is_of_library, make_game
 from beamzero.players import make_player
 from beamzero.players.agent_kind import agent_kind, agent_text, own_file
 from beamzero.players.levels import LEVELS
@@ -170,7 +171,9 @@ def _run_name(root: Path, run: RunSummary) -> str:
 
 def title_of(name: str) -> str:
     """Return a game's name as people write it: Connect Four, Chess 6x6, Kalah (seeds=4)."""
-    plain, _, parameters = name.removeprefix("pgx:").partition(":")
+    own = name.partition(":")[2] if is_of_library(name) else name
+    plain, *rest = re.split("[:,]", own, maxsplit=1)
+    parameters = "".join(rest)
     plain = Path(plain).stem if plain.endswith(".py") else plain
     words = " ".join(word if word[:1].isdigit() else word.capitalize() for word in plain.split("_"))
     words = words.replace("Chess6x6", "Chess 6x6")

@@ -23,7 +23,7 @@ ALGORITHMS = ("probs", "alphazero", "td")
 
 def kill_trials(tally: Tally, folder: Path, seed: int, kills: int, clock: Clock) -> None:
     """Kill `kills` lives of each algorithm, in runs that are begun again and again."""
-    import beamzero.cli  # noqa: F401 - before forks, so that each of them has it
+    import beamzero.cli.commands.train  # noqa: F401 - before forks, so that each of them has it
 
     for algorithm in ALGORITHMS:
         done = 0

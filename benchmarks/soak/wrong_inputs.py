@@ -94,6 +94,7 @@ USES: dict[str, tuple[list[str], list[str]]] = {
     "check": ([_GAME], ["--games", "1"]),
     "table": (["kalah:houses=3,seeds=2"], ["--seeds", "3", "--out", "new.table"]),
     "bench": (["games"], ["--game", _GAME]),
+    "doctor": ([], []),
 }
 """A short and right use of each command: its arguments and its options."""
 _LONG = {"compare", "reproduce", "verify-agents"}
@@ -145,14 +146,12 @@ class Trial:
 
 def draw_trial(seed: int, commands: Sequence[str] = tuple(USES)) -> Trial:
     """Draw the try of a seed."""
-    from typer.main import get_group
-
-    from beamzero.cli import app
+    from beamzero.cli.loading import load_command
 
     rng = random.Random(seed)
     name = rng.choice(list(commands))
     arguments, options = (list(words) for words in USES[name])
-    parameters = list(get_group(app).commands[name].params)
+    parameters = list(load_command(name).params)
     for _ in range(rng.choice((1, 1, 1, 2))):
         parameter = rng.choice(parameters)
         if parameter.param_type_name == "argument":
@@ -374,9 +373,13 @@ class Soak:
     """Tries commands, each in a process of its own that has beamzero loaded already, and in a new folder."""
 
     def __init__(self, folder: Path) -> None:
+        from beamzero.cli.commands import COMMAND_TABLE
+
         self.folder = folder
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["beamzero.cli", "beamzero.web.app", __name__])
+        modules = sorted({entry.place.partition(":")[0] for entry in COMMAND_TABLE.values()})
+        commands = [f"beamzero.cli.commands.{module}" for module in modules]
+        self._context.set_forkserver_preload([*commands, "beamzero.web.app", __name__])
         train = ["train", _GAME, *USES["train"][1]]
         self.folder.joinpath("first").mkdir()
         ending = self._run(train, "", self.folder / "first", lambda stdout: False, 600.0)

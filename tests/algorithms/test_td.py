@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.algorithms.td.iterate import TD, Played, learned_from, play
+from beamzero.algorithms.td.iterate import TD, Played, learned_from, play_by_value
 from beamzero.algorithms.td.settings import TdSettings
 from beamzero.arena.battle import battle
 from beamzero.core.errors import BadInput
@@ -46,7 +46,7 @@ def values_of_moves(evaluator, states) -> tuple[jax.Array, jax.Array]:
 @functools.cache
 def games() -> Played:
     one = algorithm()
-    played, _ = play(BACKGAMMON, 16, 60, 0.3, one.evaluator(one.init(jax.random.key(1))), jax.random.key(2))
+    played, _ = play_by_value(BACKGAMMON, 16, 60, 0.3, one.evaluator(one.init(jax.random.key(1))), jax.random.key(2))
     return jax.device_get(played)
 
 

@@ -17,6 +17,7 @@ ORDER = [
     {"core"},
     {"games"},
     {"drawing"},
+    {"adapters"},
     {"search"},
     {"solvers"},
     {"nets"},
@@ -32,6 +33,7 @@ ORDER = [
     {"bench"},
     {"web", "engines"},
     {"cli"},
+    {"api"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, group in enumerate(ORDER) for name in group}

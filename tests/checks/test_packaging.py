@@ -39,7 +39,9 @@ def published_files() -> list[Path]:
         names = [ROOT / os.fsdecode(name) for name in git.stdout.split(b"\0") if name]
         return [path for path in names if path.is_file()]
     tops = [path for path in ROOT.iterdir() if path.is_file()]
-    folders = [ROOT / name for name in (".ci", "beamzero", "benchmarks", "deploy", "docs", "tests", "tools")]
+    folders = [
+        ROOT / name for name in (".ci", "beamzero", "benchmarks", "deploy", "docs", "examples", "tests", "tools")
+    ]
     inside = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     return [path for path in tops + inside if "__pycache__" not in path.parts]
 
@@ -143,3 +145,8 @@ print(len(hits) > 0)
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
         )
         assert (run.stdout.strip(), run.stderr) == (found, "")
+
+
+def test_the_citation_has_the_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {beamzero.__version__}\n" in text

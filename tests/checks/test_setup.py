@@ -43,13 +43,15 @@ class Checkout:
             (folder / "bin" / name).write_text(text)
             (folder / "bin" / name).chmod(0o755)
 
-    def set_up(self, python: str = "some-python", **machine: str) -> tuple[int, list[str], list[str]]:
+    def set_up(
+        self, python: str = "some-python", target: str = "setup-dev", **machine: str
+    ) -> tuple[int, list[str], list[str]]:
         """The exit status, what was said, and the calls of Python, without its name."""
         self.calls.write_text("")
         path = os.pathsep.join([str(self.folder / "bin"), os.environ["PATH"]])
         outside = {name: text for name, text in os.environ.items() if not name.startswith("MAKE")}
         environment = {**outside, **FINE, **machine, "PATH": path, "CALLS": str(self.calls)}
-        words = ["make", "--silent", "setup", f"PYTHON={python}"]
+        words = ["make", "--silent", target, f"PYTHON={python}"]
         run = subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
         said = [line for line in (run.stdout + run.stderr).splitlines() if not line.startswith("make: ***")]
         return run.returncode, said, self.calls.read_text().splitlines()
@@ -79,7 +81,7 @@ def test_what_is_missing_is_said_in_one_line(checkout, python, machine, line):
     status, said, _ = checkout.set_up(python, **machine)
     assert status != 0 and said[-1].startswith(f"beamzero: {line}")
     assert said[:-1] in ([], ["Installing beamzero and what it needs into .venv (a minute or two)"])
-    assert not (checkout.venv / ".ready").exists()
+    assert not (checkout.venv / ".ready-dev").exists()
 
 
 def test_it_is_done_once(checkout):
@@ -87,6 +89,15 @@ def test_it_is_done_once(checkout):
     assert status == 0 and len(said) == 1 and sum("pip install" in call for call in calls) == 1
     status, said, calls = checkout.set_up()
     assert (status, said) == (0, []) and not any("-m " in call for call in calls)
+
+
+def test_what_only_tests_need_is_installed_for_them_alone(checkout):
+    status, said, calls = checkout.set_up(target="setup")
+    assert status == 0 and any(".[web]" in call for call in calls)
+    assert said[-1].startswith("Ready. Try: .venv/bin/beamzero play connect_four")
+    assert not any("pip install" in call for call in checkout.set_up(target="setup")[2])
+    assert any(".[dev]" in call for call in checkout.set_up()[2])
+    assert not any("pip install" in call for call in checkout.set_up(target="setup")[2])
 
 
 def test_other_requirements_are_installed_into_what_is_there(checkout):
@@ -103,7 +114,7 @@ def test_a_stale_environment_is_made_anew(checkout, how):
         (checkout.venv / "bin" / "python").unlink()
         (checkout.venv / "bin" / "python").symlink_to(checkout.folder / "nowhere")
     else:
-        ready = checkout.venv / ".ready"
+        ready = checkout.venv / ".ready-dev"
         ready.write_text(ready.read_text().replace(str(checkout.folder), "/elsewhere"))
     status, said, calls = checkout.set_up()
     assert status == 0 and len(said) == 1 and sum("venv --clear" in call for call in calls) == 1

@@ -9,7 +9,7 @@ import jax
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.common import play_moves
+from beamzero.cli.moves import play_moves
 from beamzero.games import make_game
 from beamzero.players import SearchPlayer, make_player
 from beamzero.players.analysis import LINE_PLIES, analyse

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.common import play_moves
+from beamzero.cli.moves import play_moves
 from beamzero.drawing import draw_svg
 from beamzero.games import make_game
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
+from beamzero.arena.rating import elo_text
 from beamzero.cli import main
-from beamzero.cli.common import elo_text
 from beamzero.games import GAMES, make_game
 from beamzero.players.trained import load_trained
 from beamzero.storage.agentfile import load_agent
@@ -42,15 +42,15 @@ def run_main(capsys, *words: str) -> str:
 def test_games(capsys):
     result = json.loads(run_main(capsys, "games", "--json"))
     rows = result["games"]
-    assert "pgx:go_9x9" in result["pgx"]
+    assert "pgx:go_9x9" in result["pgx"] and "open_spiel:hex" in result["open_spiel"]
     assert [row["name"] for row in rows] == list(GAMES)
     by_name = {row["name"]: row for row in rows}
     assert by_name["connect_four"]["parameters"] == {"rows": 6, "columns": 7, "length": 4}
     assert by_name["connect_four"]["actions"] == 7 and all(row["about"] for row in rows)
     text = run_main(capsys, "games")
-    assert all(name in text for name in [*GAMES, *result["pgx"]]) and "rows=6, columns=7, length=4" in " ".join(
-        text.split()
-    )
+    assert all(
+        name in text for name in [*GAMES, *result["pgx"], *result["open_spiel"]]
+    ) and "rows=6, columns=7, length=4" in " ".join(text.split())
 
 
 def test_agents(capsys):

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from beamzero.cli import main
-from beamzero.cli.common import play_moves, split_moves
+from beamzero.cli.moves import play_moves, split_moves
 from beamzero.games import make_game
 
 HEAP = '''

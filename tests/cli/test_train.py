@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -98,7 +99,7 @@ def test_without_a_recipe_each_algorithm_takes_its_own_quick_one(monkeypatch):
     monkeypatch.setattr("beamzero.cli.commands.train.train", look)
     for recipes in ([theirs, ours], [ours, theirs]):
         module, known = "beamzero.cli.commands.train", {"connect_four_quick": ours, theirs.name: theirs}
-        monkeypatch.setattr(f"{module}.list_recipes", lambda found=recipes: {r.name: r for r in found})
+        monkeypatch.setattr("beamzero.training.recipes.list_recipes", lambda found=recipes: {r.name: r for r in found})
         monkeypatch.setattr(f"{module}.find_recipe", known.get)
         for words, algorithm, recipe in [
             ([], None, ours), (["--algo", "probs"], "probs", ours), (["--algo", "alphazero"], "alphazero", theirs),
@@ -144,7 +145,7 @@ def test_alphazero_says_how_it_was_rated_and_how_to_play_against_it(tmp_path, ca
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path, capsys, monkeypatch):
     def phase(self, name: str, done: int, total: int) -> None:
-        if name == "searching" and self._recent:
+        if name == "searching" and self._compiled:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(TrainingDisplay, "phase", phase)
@@ -156,7 +157,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, capsys, monkeypatch):
     assert last_line.endswith(f"beamzero train tic_tac_toe --run {tmp_path / 'run'} --resume")
 
 
-@pytest.mark.parametrize("width", [60, 140])
+@pytest.mark.parametrize("width", [60, 80, 140])
 def test_on_a_terminal_the_display_is_live_and_shows_the_same_figures(tmp_path, monkeypatch, width):
     screen = io.StringIO()
     monkeypatch.setattr(display, "err", Console(file=screen, force_terminal=True, width=width))
@@ -182,3 +183,21 @@ def test_on_a_terminal_the_display_is_live_and_shows_the_same_figures(tmp_path, 
     if width == 140:
         for title in ("games/s", "searched states/s", "evaluations/s", "loss V", "loss Q", "turns", "Elo", "left"):
             assert title in text
+    if width == 80:
+        rows = [line.split() for line in re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", text).splitlines()]
+        assert any(row[-2:] == ["Elo", "left"] and row.count("loss") == 2 for row in rows), "what matters is whole"
+
+
+def test_the_time_left_counts_no_compilation_and_ends_with_the_minutes(monkeypatch):
+    record = {"iteration": 1, "games": 8, "seconds": {"self_play": 1.0}}
+    clock = [0.0]
+    monkeypatch.setattr(display.time, "monotonic", lambda: clock[0])
+    left = []
+    for shown in (TrainingDisplay(), TrainingDisplay(minutes=2)):
+        clock[0] = 0.0
+        shown.begin("a run", 0, 100)
+        for iteration, now in ((1, 60.0), (2, 62.0)):
+            clock[0] = now
+            shown.iteration({**record, "iteration": iteration})
+            left.append(shown._time_left(iteration, now))
+    assert left == ["-", "3:16", "1:00", "0:58"]

@@ -92,3 +92,12 @@ def test_a_bug_is_still_shown():
         "class Fails:\n    def __del__(self):\n        raise ValueError('in a destructor')\nFails()\nreturn 0"
     )
     assert ended.returncode == 0 and "ValueError: in a destructor" in ended.stderr
+
+
+def test_an_interrupt_while_a_command_is_imported_ends_it_at_once():
+    importing = "from beamzero.core.leaving import importing\nwith importing():\n    {}\n"
+    ended = enter(importing.format("press()\n    print('went on')"))
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", LINE)
+    after = "try:\n    press()\nexcept KeyboardInterrupt:\n    print('heard')\n    raise"
+    ended = enter(importing.format("pass") + after)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "heard\n", LINE)

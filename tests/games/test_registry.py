@@ -384,7 +384,8 @@ def test_a_class_of_a_notebook_has_no_file(monkeypatch):
 def test_a_game_is_imported_when_it_is_asked_for():
     code = (
         "import sys; from beamzero.games import GAMES, make_game; list(GAMES); make_game('kalah');"
-        "print([name for name in sys.modules if name in ('beamzero.games.kalah', 'beamzero.games.chess')])"
+        "asked = ('beamzero.games.kalah', 'beamzero.games.chess', 'pgx', 'pyspiel');"
+        "print([name for name in asked if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['beamzero.games.kalah']\n"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from beamzero.cli.common import play_moves
+from beamzero.cli.moves import play_moves
 from beamzero.core.errors import BadInput
 from beamzero.games import GAMES, make_game
 from beamzero.games.game import Game, State

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from beamzero.cli.common import play_moves
+from beamzero.cli.moves import play_moves
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import quote
 from beamzero.games import make_game

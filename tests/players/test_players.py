@@ -77,8 +77,8 @@ def test_a_text_names_a_player(run, name, search, deterministic):
     assert player.game == TIC_TAC_TOE
 
 
-def test_it_is_the_package_s_own_function_too():
-    assert beamzero.make_player is make_player
+def test_the_package_makes_players_too():
+    assert beamzero.make_player("random", GAME).game == make_game(GAME)
     assert beamzero.make_player("random", beamzero.make_game(GAME)).name == "random"
 
 

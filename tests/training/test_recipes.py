@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.memory import total_bytes
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.loop import train
-from beamzero.training.recipes import list_recipes, make_settings
+from beamzero.training.recipes import check_game, find_recipe, list_recipes, make_settings
 from beamzero.training.request import RunRequest
 from tests.training.toy import NET, numbers
 
@@ -87,3 +88,49 @@ def test_recipes_run_at_toy_size(name, tmp_path):
     if recipe.algorithm == "probs":
         assert 0 < record["searched"] < record["states"] if some else record["searched"] == record["states"]
     assert outcome.rating == record.get("rating") and (outcome.rating is not None) == rated
+
+
+MINE = """
+about = "mine"
+game = "tic_tac_toe"
+algorithm = "probs"
+
+[settings]
+games = 12
+"""
+
+
+def test_a_recipe_of_ones_own_is_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(MINE)
+    recipe = find_recipe(str(path))
+    assert (recipe.name, recipe.game, make_settings(recipe, {}).games) == ("mine", "tic_tac_toe", 12)
+    check_game(recipe, make_game("tic_tac_toe"))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("games = ", "cannot be read: Invalid value"),
+        (MINE.replace("[settings]", "[setings]"), "has no entry 'setings' (it has: about, game, algorithm, settings)"),
+        (MINE.replace('algorithm = "probs"', ""), "needs a text 'algorithm'"),
+        (MINE.replace("probs", "probz"), "unknown algorithm 'probz'; did you mean probs?"),
+        (MINE + 'rate_against = "random uci:program"', "rates against a program, which is started only by --set"),
+    ],
+)
+def test_a_file_that_is_no_recipe_is_refused_in_one_line(tmp_path, text, wrong):
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(BadInput) as error:
+        find_recipe(str(tmp_path / "mine.toml"))
+    assert wrong in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        find_recipe(str(tmp_path / "none.toml"))
+
+
+def test_a_recipe_runs_no_game_that_it_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.py").write_text("open('ran', 'w').close()")
+    (tmp_path / "mine.toml").write_text(MINE.replace("tic_tac_toe", "evil.py:X"))
+    with pytest.raises(BadInput, match=r"it is of 'evil\.py:X', not of 'tic_tac_toe'"):
+        check_game(find_recipe("mine.toml"), make_game("tic_tac_toe"))
+    assert not (tmp_path / "ran").exists()

@@ -63,7 +63,8 @@ def test_further_agents_are_offered_without_their_paths():
     ("name", "title"),
     [
         ("connect_four", "Connect Four"), ("chess6x6", "Chess 6x6"), ("kalah:seeds=4", "Kalah (seeds=4)"),
-        ("pgx:go_9x9", "Go 9x9"), ("games/nim.py:Nim", "Nim (Nim)"),
+        ("pgx:go_9x9", "Go 9x9"), ("open_spiel:hex,board_size=5", "Hex (board_size=5)"),
+        ("games/nim.py:Nim", "Nim (Nim)"),
     ],
 )  # fmt: skip
 def test_games_have_titles(name, title):

@@ -131,7 +131,7 @@ class TD:
         clock = Stopwatch()
 
         on_phase("self-play", 0, settings.games)
-        games, evaluations = play(
+        games, evaluations = play_by_value(
             self.game, settings.games, self._plies, settings.explore, self.evaluator(state), play_key
         )
         rows, count = learned_from(self.game, games, jnp.float32(settings.trace))
@@ -158,7 +158,9 @@ class TD:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def play(game: Game, games: int, plies: int, explore: float, evaluator: Evaluator, key: Array) -> tuple[Played, Array]:
+def play_by_value(
+    game: Game, games: int, plies: int, explore: float, evaluator: Evaluator, key: Array
+) -> tuple[Played, Array]:
     """Play the games in lockstep, each side the move that it likes best, or any with the probability `explore`.
 
     Returns also the number of positions that the net was asked about, int32 [].

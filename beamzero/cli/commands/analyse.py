@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import jax
-import typer
 from rich.text import Text
 
-from beamzero.cli.common import (
-    AgentName,
-    AsJson,
-    GameName,
-    Moves,
-    Seed,
-    StartPosition,
-    err,
-    out,
-    play_moves,
-    print_json,
-)
+from beamzero.cli.common import AgentName, AsJson, GameName, Moves, Seed, StartPosition, err, out, print_json
+from beamzero.cli.moves import play_moves
 from beamzero.cli.terminal.board import draw_board, in_colour, side_text
 from beamzero.cli.terminal.values import draw_analysis
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State, make_game
 from beamzero.players import make_player
 from beamzero.players.analysis import Analysis, Step, analyse
-
-
-def register(app: typer.Typer) -> None:
-    app.command("analyse")(analyse_command)
 
 
 def analyse_command(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
-import jax
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import MOST_GAMES
-from beamzero.arena.intervals import points_interval
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, playing_on
 from beamzero.cli.common import (
     AgentName,
@@ -55,10 +53,6 @@ _Longest = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("battle")(battle_command)
-
-
 def battle_command(
     game: GameName,
     agent: AgentName,
@@ -95,7 +89,7 @@ def battle_command(
         )
     print_troubles((one, other))
     if json:
-        print_json(battle_json(played))
+        print_json(played.as_dict())
     else:
         show_battle(played)
     if save is not None:
@@ -113,62 +107,25 @@ def _counted(
         yield record
 
 
-def battle_json(played: Battle) -> dict[str, Any]:
-    """Return the result of a battle as JSON."""
-    by_side = {name: vars(played.tally(place)) for place, name in enumerate(("first", "second"))}
-    return {
-        "game": played.game, "agents": list(played.agents), "games": played.games, **vars(played.tally()),
-        "score": played.score, "interval": list(played.interval), "by_side": by_side,
-        "forfeits": list(played.forfeits), "cut": played.cut, "openings": played.openings,
-        "random_plies": played.random_plies, "mean_plies": played.mean_plies, **_points(played),
-    }  # fmt: skip
-
-
-def _points(played: Battle) -> dict[str, Any]:
-    """Return the points won a game, for games in which a win can count more or less; empty for others."""
-    if played.pair_points is None:
-        return {}
-    game = make_game(played.game)
-    interval = points_interval(played.pair_points, game.stake)
-    return {"unit": game.unit, "points": float(played.pair_points.mean()), "points_interval": list(interval)}
-
-
 def show_battle(played: Battle) -> None:
     """Print the result of a battle for people."""
+    found, (agent, opponent) = played.table(), played.agents
     table = Table(box=None, header_style="bold")
-    agent, opponent = played.agents
-    table.add_column(agent)
-    for title in ("wins", "draws", "losses", "score"):
-        table.add_column(title, justify="right")
-    for name, place in (*zip(_place_names(played), (0, 1)), ("all games", None)):
-        tally = played.tally(place)
-        score = (tally.wins + tally.draws / 2) / (tally.wins + tally.draws + tally.losses)
-        table.add_row(name, str(tally.wins), str(tally.draws), str(tally.losses), f"{score:.3f}")
+    for place, title in enumerate(found.titles):
+        table.add_column(title, justify="right" if place else "left")
+    for row in found.rows:
+        table.add_row(*row)
     out.print(table)
     low, high = played.interval
     against = f" against {opponent}, 95% interval {low:.3f} to {high:.3f}"
     out.print(Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against))
-    if points := _points(played):
+    if points := played.points():
         mean, (low, high) = points["points"], points["points_interval"]
         a_game = f" {points['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"
         out.print(Text.assemble("and wins ", (f"{mean:+.3f}", "bold"), a_game))
-    plies = f"openings of {played.random_plies} random plies" if played.random_plies else "first positions"
-    out.print(
-        f"{played.games} games of {played.game} from {played.openings} different {plies},"
-        f" {played.mean_plies:.1f} plies long on average",
-        style="dim",
-    )
+    out.print(played.about_openings, style="dim")
     if played.cut:
         out.print(f"{played.cut} not over by then {'was' if played.cut == 1 else 'were'} drawn", style="dim")
     for name, count in zip((agent, opponent), played.forfeits, strict=True):
         if count:
             out.print(f"{name} forfeited {count} game{'s' * (count > 1)}", style="red")
-
-
-def _place_names(played: Battle) -> tuple[str, str]:
-    """Name the rows of games that the agent began and did not, with its side where one side always begins."""
-    game = make_game(played.game)
-    names = game.view(game.init(jax.random.key(0))).get("sides")
-    if names is None or played.starter is None:
-        return "moving first", "moving second"
-    return f"moving first, {names[played.starter]}", f"moving second, {names[1 - played.starter]}"

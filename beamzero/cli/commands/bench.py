@@ -21,10 +21,6 @@ from beamzero.core.spec import unknown
 from beamzero.games import make_game
 
 
-def register(app: typer.Typer) -> None:
-    app.command("bench")(bench_command)
-
-
 def bench_command(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="games, beam, mcts, search; all of them by default.")

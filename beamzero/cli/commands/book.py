@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from beamzero.cli.common import AsJson, GameName, Moves, Seed, out, play_moves, print_json, progress_bar, split_moves
+from beamzero.cli.common import AsJson, GameName, Moves, Seed, out, print_json, progress_bar
+from beamzero.cli.moves import play_moves, split_moves
 from beamzero.core.errors import BadInput
 from beamzero.core.spec import quote
 from beamzero.games import Game, make_game
@@ -51,10 +52,6 @@ _Minutes = Annotated[float | None, typer.Option(help="Stop after this long, and 
 _Read = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Make no book, but show the move of this one after --moves.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    app.command("book")(book_command)
 
 
 def book_command(

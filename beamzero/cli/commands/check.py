@@ -15,10 +15,6 @@ from beamzero.games.laws import Findings, check_laws
 _Games = Annotated[int, typer.Option(min=1, max=100_000, help="How many random games to play.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("check")(check_command)
-
-
 def check_command(game: GameName, games: _Games = 64, seed: Seed = 0, json: AsJson = False) -> int:
     """Test the rules of a game: a line for each law that is broken (exit status 1), and the speed of random play."""
     rules = make_game(game)

@@ -12,7 +12,6 @@ import typer
 from rich.table import Table
 
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, warn_of_worker, workers_of
-from beamzero.cli.commands.battle import battle_json
 from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, progress_bar
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.executor import ClusterJobs
@@ -23,10 +22,6 @@ from beamzero.plots.experiments import draw_comparison
 from beamzero.plots.style import write_png
 from beamzero.storage.files import writing
 from beamzero.training.recipes import find_recipe
-
-
-def register(app: typer.Typer) -> None:
-    app.command("compare")(compare_command)
 
 
 def compare_command(
@@ -114,7 +109,7 @@ def _as_json(comparison: Comparison, finished: Compared, folder: Path) -> dict[s
             }
             for name, runs in finished.points.items()
         },
-        "battles": [battle_json(played) for played in finished.battles], "folder": str(folder),
+        "battles": [played.as_dict() for played in finished.battles], "folder": str(folder),
     }  # fmt: skip
 
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import jax
 import typer
 
-from beamzero.cli.common import AsJson, GameName, Moves, Seed, StartPosition, err, follow_moves, print_json
+from beamzero.cli.common import AsJson, GameName, Moves, Seed, StartPosition, err, print_json
+from beamzero.cli.moves import follow_moves
 from beamzero.core.errors import BadInput
 from beamzero.drawing import LARGEST, SMALLEST, Marks, ValuedMove, draw_svg, mark_values
 from beamzero.games import Game, State, make_game
@@ -17,10 +18,6 @@ from beamzero.players import make_player
 from beamzero.players.analysis import analyse
 from beamzero.records.record import Followed
 from beamzero.storage.files import check_writable, write_atomically, writing
-
-
-def register(app: typer.Typer) -> None:
-    app.command("draw")(draw_command)
 
 
 def draw_command(
@@ -81,5 +78,7 @@ def _ask(game: Game, agent: str, state: State, seed: int) -> Marks:
         raise BadInput(f"the game is over: {game.outcome_reason(state)}")
     with err.status("thinking (the first time, compiling takes a while)"):
         analysis = analyse(game, player, state, jax.random.key(seed))
-    moves = [ValuedMove(move.move, game.places(state, move.action), move.value) for move in analysis.moves]
+    moves = [
+        ValuedMove(move.move, game.places(state, move.action), move.value) for move in analysis.moves if move.tried
+    ]
     return mark_values(moves)

@@ -15,10 +15,6 @@ from beamzero.engines import PROTOCOLS, make_engine, serve
 from beamzero.games import make_game
 
 
-def register(app: typer.Typer) -> None:
-    app.command("engine")(engine_command)
-
-
 def engine_command(
     protocol: Annotated[str, typer.Argument(metavar="PROTOCOL", help=f"One of {', '.join(PROTOCOLS)}.")],
     game: GameName,

@@ -15,10 +15,6 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 
 
-def register(app: typer.Typer) -> None:
-    app.command("exhaust")(exhaust_command)
-
-
 def exhaust_command(
     game: GameName,
     agent: AgentName,

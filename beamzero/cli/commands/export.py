@@ -15,10 +15,6 @@ from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS
 
 
-def register(app: typer.Typer) -> None:
-    app.command("export")(export_command)
-
-
 def export_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .safetensors file to write.")],

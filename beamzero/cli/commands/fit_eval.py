@@ -20,7 +20,7 @@ from beamzero import __version__
 from beamzero.arena.battle import Battle, battle
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.calibration import Bin, bin_of, calibrate, grows
-from beamzero.cli.commands.battle import battle_json, show_battle
+from beamzero.cli.commands.battle import show_battle
 from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, progress_bar
 from beamzero.core.errors import BadInput
 from beamzero.core.progress import OnPhase
@@ -55,10 +55,6 @@ _Plot = Annotated[
 
 
 _PLACES = {"middle": "the middle of games", "whole": "whole games"}
-
-
-def register(app: typer.Typer) -> None:
-    app.command("fit-eval")(fit_eval_command)
 
 
 def fit_eval_command(
@@ -186,7 +182,7 @@ def _as_json(result: _Result) -> dict[str, Any]:
         "point": weights.point, "tempo": weights.tempo, "calibration": [_bin_json(b) for b in result.bins],
         "grows": grows(result.bins),
         "one_point_less_than_three": one.chance < three.chance if one.games and three.games else None,
-        "battle": None if played is None else battle_json(played),
+        "battle": None if played is None else played.as_dict(),
         "better": played is not None and played.interval.low > 0.5,
         "says": verdict(played, result.learned.is_new),
     }  # fmt: skip

@@ -16,11 +16,6 @@ from beamzero.games import make_game
 from beamzero.players import make_player
 
 
-def register(app: typer.Typer) -> None:
-    app.command("ladder")(ladder_command)
-    app.command("climb", hidden=True)(ladder_command)  # its name in earlier versions: scripts use it
-
-
 def ladder_command(
     game: GameName,
     agent: AgentName,

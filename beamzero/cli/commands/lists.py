@@ -1,57 +1,22 @@
-"""`beamzero games`, `agents`, `recipes` and `runs`: lists of what can be used."""
+"""`beamzero agents` and `recipes`: lists of what can be used."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.common import RUNS_FOLDER, AsJson, elo_text, out, print_json
+from beamzero.cli.common import AsJson, out, print_json
 from beamzero.core.errors import BadInput
-from beamzero.core.spec import field_types
-from beamzero.games import GAMES
-from beamzero.games.pgx.games import PGX_GAMES
 from beamzero.players.agent_kind import agent_kind
 from beamzero.players.built_in import AGENTS
 from beamzero.players.trained import load_info, shipped_agents
-from beamzero.storage.run import list_runs
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.recipes import find_recipe, list_recipes, make_settings
 from beamzero.training.settings import describe_settings
-
-
-def register(app: typer.Typer) -> None:
-    for command in (games, agents, recipes, runs):
-        app.command()(command)
-
-
-def games(json: AsJson = False) -> None:
-    """List the games that can be played, with their parameters."""
-    rows: list[dict[str, Any]] = []
-    for name in GAMES.built_in:
-        kind = GAMES[name]
-        game = kind()
-        defaults = {field: getattr(game, field) for field in field_types(kind)}
-        about = (kind.__doc__ or "").strip().splitlines()[0]
-        rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
-    pgx = [f"pgx:{name}" for name in PGX_GAMES]
-    if json:
-        return print_json({"games": rows, "pgx": pgx})
-    table = Table(box=None, header_style="bold")
-    for title in ("game", "parameters", "what it is"):
-        table.add_column(title)
-    for row in rows:
-        parameters = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
-        table.add_row(row["name"], parameters or "-", row["about"])
-    out.print(table)
-    missing = "" if importlib.util.find_spec("pgx") else ", once it is there: pip install 'beamzero[pgx]'"
-    out.print(f"\nand through pgx{missing}: {' '.join(pgx)}", soft_wrap=True)
-    return None
 
 
 def agents(json: AsJson = False) -> None:
@@ -125,36 +90,5 @@ def _show_recipe(name: str, json: bool) -> None:
         table.add_column(title)
     for key, value, default, doc in rows:
         table.add_row(key, Text(str(value), "bold" if value != default else ""), doc)
-    out.print(table)
-    return None
-
-
-def runs(
-    folder: Annotated[Path, typer.Argument(help="Where to look for runs.")] = RUNS_FOLDER, json: AsJson = False
-) -> None:
-    """List the training runs below a folder."""
-    found = list_runs(folder)
-    if json:
-        rows: list[dict[str, Any]] = [
-            {
-                "run": str(run.folder), "game": run.game, "algorithm": run.algorithm, "iterations": run.iterations,
-                "rating": run.rating, "modified": run.modified.isoformat(), "damaged": run.damaged,
-            }
-            for run in found
-        ]  # fmt: skip
-        return print_json({"runs": rows})
-    if not found:
-        out.print(f"no runs in {folder}; beamzero train makes one")
-        return None
-    table = Table(box=None, header_style="bold")
-    for title in ("run", "game", "algorithm", "iterations", "Elo", "last change"):
-        table.add_column(title)
-    for run in found:
-        if run.damaged:
-            table.add_row(str(run.folder), "-", "-", "-", "-", run.damaged)
-        else:
-            changed = run.modified.astimezone().strftime("%Y-%m-%d %H:%M")
-            cells = (run.folder, run.game, run.algorithm, run.iterations, elo_text(run.rating), changed)
-            table.add_row(*map(str, cells))
     out.print(table)
     return None

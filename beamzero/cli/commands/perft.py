@@ -6,14 +6,11 @@ from typing import Annotated
 
 import typer
 
-from beamzero.cli.common import AsJson, GameName, Moves, StartPosition, out, play_moves, print_json, progress_bar
+from beamzero.cli.common import AsJson, GameName, Moves, StartPosition, out, print_json, progress_bar
+from beamzero.cli.moves import play_moves
 from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.search.perft import perft
-
-
-def register(app: typer.Typer) -> None:
-    app.command("perft")(perft_command)
 
 
 def perft_command(

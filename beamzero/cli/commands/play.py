@@ -20,8 +20,8 @@ from beamzero.cli.common import (
     keyboard,
     out,
     print_json,
-    split_moves,
 )
+from beamzero.cli.moves import split_moves
 from beamzero.cli.terminal.session import HUMAN, TerminalSession
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, make_game
@@ -50,10 +50,6 @@ _Level = Annotated[
     ),
 ]
 _Side = Annotated[str, typer.Option(metavar="first|second", help="Your side; in most games the first begins.")]
-
-
-def register(app: typer.Typer) -> None:
-    app.command("play")(play_command)
 
 
 def play_command(

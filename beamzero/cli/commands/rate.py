@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
 
 from beamzero.arena.battle_size import check_games
 from beamzero.arena.intervals import score_interval
-from beamzero.arena.rating import Rating
+from beamzero.arena.rating import ANCHOR, Rating, elo_text, strongest_first
 from beamzero.arena.sprt import SPRT, Verdict
 from beamzero.arena.store import Store
 from beamzero.arena.tournament import Tournament
@@ -24,7 +23,6 @@ from beamzero.cli.common import (
     AsJson,
     GameName,
     Seed,
-    elo_text,
     err,
     out,
     print_json,
@@ -44,13 +42,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STORE = RUNS_FOLDER / "results.db"
-ANCHOR = "random"
 _FEW_AGENTS = 6
 """The most agents of which, by default, each meets each other."""
-
-
-def register(app: typer.Typer) -> None:
-    app.command("rate")(rate_command)
 
 
 def rate_command(
@@ -127,7 +120,7 @@ def rate_command(
                 tournament.round_robin(games, update)
             elif games:
                 tournament.narrow(games, total or games * len(names), update)
-    ratings = sorted(tournament.ratings(), key=_strength)
+    ratings = strongest_first(tournament.ratings())
     if plot is not None:
         with writing(str(plot)):
             write_png(_draw(ratings, runs, f"{rules.spec}: Elo with 95% intervals"), plot)
@@ -172,11 +165,6 @@ def _check(games: int, pairings: str, total: int | None, sprt: tuple[float, floa
             raise BadInput(f"--sprt is about two agents, but there are {len(agents)}")
         if not games:
             raise BadInput("games is 0, but --sprt must play some at a time")
-
-
-def _strength(rating: Rating) -> tuple[float, str]:
-    known = next((x for x in (rating.elo, rating.low, rating.high) if x is not None), -np.inf)
-    return -known, rating.agent
 
 
 def _as_json(rating: Rating) -> dict[str, Any]:

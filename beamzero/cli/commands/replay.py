@@ -26,10 +26,6 @@ from beamzero.storage.files import writing
 _STEPS = "Enter goes on, b back, a number there, q leaves"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("replay")(replay_command)
-
-
 def replay_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"Games that were saved: {', '.join(FORMATS)}.")],
     number: Annotated[

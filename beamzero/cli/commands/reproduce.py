@@ -27,10 +27,6 @@ from beamzero.training.recipes import find_recipe
 _USUAL_SEEDS = ", ".join(f"{usual} for {name}" for name, (_, usual) in STUDIES.items())
 
 
-def register(app: typer.Typer) -> None:
-    app.command("reproduce")(reproduce_command)
-
-
 def reproduce_command(
     figure: Annotated[str, typer.Argument(metavar="FIGURE", help=f"One of {', '.join(STUDIES)}.")],
     seeds: Annotated[

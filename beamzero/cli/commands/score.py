@@ -20,10 +20,6 @@ from beamzero.plots.style import check_picture_path, write_png
 from beamzero.storage.files import writing
 
 
-def register(app: typer.Typer) -> None:
-    app.command("score")(score_command)
-
-
 def score_command(
     game: GameName,
     agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="The agents, with any search and budget.")],

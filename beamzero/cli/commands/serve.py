@@ -44,10 +44,6 @@ AgentsOption = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(serve)
-
-
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free one.")] = 8000,
     host: Annotated[
@@ -65,7 +61,9 @@ def serve(
     think_seconds: Annotated[
         float, typer.Option(min=0.05, max=3600, help="The longest that an agent may think about a move.")
     ] = 10.0,
-    warm: Annotated[bool, typer.Option(help="Compile the default opponents at the start.")] = True,
+    warm: Annotated[
+        bool, typer.Option(help="Compile the default opponents of the games that --game names at the start.")
+    ] = True,
     browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
     json: AsJson = False,
 ) -> None:
@@ -117,7 +115,7 @@ def serve(
             out.print(f"beamzero is at {address} (Ctrl-C ends it)")
         if browser and out.is_terminal and not json:
             webbrowser.open(address)
-        if warm:
+        if warm and game:
             _warm(offers, app.app.state.agents, names)  # type: ignore[attr-defined]
 
     threading.Thread(target=greet, daemon=True).start()

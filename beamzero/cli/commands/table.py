@@ -21,10 +21,6 @@ Out = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("table")(table_command)
-
-
 def table_command(game: GameName, seeds: Seeds = 16, file: Out = None, json: AsJson = False) -> None:
     """Solve all endgames of Kalah with few seeds in the houses, for searches to look up.
 

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from beamzero.arena.rating import elo_text
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, workers_of
-from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, elo_text, err, out, print_json, split_setting
+from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, split_setting
 from beamzero.cli.prometheus import Prometheus, PrometheusReport, metrics_at
 from beamzero.cli.terminal.display import TrainingDisplay
 from beamzero.cluster.executor import ClusterExecutor
@@ -23,13 +24,9 @@ from beamzero.core.spec import quote
 from beamzero.games import make_game
 from beamzero.players.agent_kind import agent_text
 from beamzero.training.loop import Outcome, train
-from beamzero.training.recipes import DEFAULT_ALGORITHM, find_recipe, list_recipes
+from beamzero.training.recipes import DEFAULT_ALGORITHM, Recipe, find_recipe, quick_recipe
 from beamzero.training.report import Report
 from beamzero.training.request import RunRequest
-
-
-def register(app: typer.Typer) -> None:
-    app.command("train")(train_command)
 
 
 def train_command(
@@ -44,8 +41,8 @@ def train_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Settings that are known to work, as beamzero recipes lists them; by default GAME_quick, "
-            "or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
+            help="Settings that are known to work, as beamzero recipes lists them, or a .toml file of yours;"
+            " by default GAME_quick, or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
         ),
     ] = None,
     set_: Annotated[
@@ -76,13 +73,11 @@ def train_command(
     if minutes is not None and iterations is not None:
         raise BadInput("give --minutes or --iterations, not both")
     algo = None if algo is None else ALGORITHMS.read(algo)
-    if recipe is None and not resume:
-        recipe = _quick_recipe(game, algo or DEFAULT_ALGORITHM)
     request = RunRequest(
         game=game,
         folder=lasting(run or RUNS_FOLDER / re.sub(r"[^\w.=+-]", "-", game)),
         algorithm=algo,
-        recipe=None if recipe is None else find_recipe(recipe),
+        recipe=_recipe(recipe, game, algo, resume),
         changes=dict(split_setting(text) for text in set_ or []),
         seed=seed,
         start_from=start_from,
@@ -92,7 +87,7 @@ def train_command(
     )
     named = (make_game(game).spec, *([] if algo is None else [ALGORITHMS.source(algo)]))
     with (
-        TrainingDisplay() as display,
+        TrainingDisplay(minutes) as display,
         metrics_at(prometheus, display.message) as registry,
         workers_of(cluster, workers, worker_gpus, display.message, named) as pool,
     ):
@@ -123,11 +118,11 @@ def train_command(
     return INTERRUPTED
 
 
-def _quick_recipe(game: str, algorithm: str) -> str | None:
-    rules = make_game(game)
-    own = (recipe for recipe in list_recipes().values() if recipe.algorithm == algorithm)
-    quick = (recipe for recipe in own if recipe.name.endswith("_quick"))
-    return next((recipe.name for recipe in quick if make_game(recipe.game) == rules), None)
+def _recipe(name: str | None, game: str, algorithm: str | None, resume: bool) -> Recipe | None:
+    """Find the recipe of a run: the one that is named, or for a new run the quick one of its game."""
+    if name is not None:
+        return find_recipe(name)
+    return None if resume else quick_recipe(make_game(game), algorithm)
 
 
 def _this_command() -> str:

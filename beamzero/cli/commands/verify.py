@@ -14,10 +14,6 @@ from beamzero.games import make_stored_game
 from beamzero.players.trained import load_info, shipped_agents
 
 
-def register(app: typer.Typer) -> None:
-    app.command("verify-agents")(verify_agents)
-
-
 def verify_agents(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[AGENT]...", help="Names of shipped agents; all of them by default.")

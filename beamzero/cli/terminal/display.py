@@ -13,7 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.common import elo_text, err
+from beamzero.arena.rating import elo_text
+from beamzero.cli.common import err
 from beamzero.training.report import Report, losses
 
 _COUNTS = {"searched": "searched states", "evaluations": "evaluations"}
@@ -25,7 +26,9 @@ _FIRST_TIME = "compiling (only the first time)"
 class TrainingDisplay(Report):
     """Shows the iteration, its phase, games and searches a second, losses, the last rating and the time left."""
 
-    def __init__(self) -> None:
+    def __init__(self, minutes: float | None = None) -> None:
+        """Begin a display of a run that is to stop after so many minutes."""
+        self._deadline = None if minutes is None else time.monotonic() + 60 * minutes
         self._live = Live(console=err, refresh_per_second=8, transient=False) if err.is_terminal else None
         self._bars = Progress(
             TextColumn("{task.description:<28}", markup=False),
@@ -42,6 +45,8 @@ class TrainingDisplay(Report):
         self._ladder: Mapping[str, Any] | None = None
         self._title, self._total = "", 0
         self._recent: list[float] = []
+        """Seconds of the last iterations, without the first one of this process, which compiles."""
+        self._compiled = False
         self._last = time.monotonic()
 
     def __enter__(self) -> TrainingDisplay:
@@ -75,14 +80,12 @@ class TrainingDisplay(Report):
 
     def iteration(self, record: Mapping[str, Any]) -> None:
         now = time.monotonic()
-        self._recent = [*self._recent[-9:], now - self._last]
-        self._last = now
+        if self._compiled:
+            self._recent = [*self._recent[-9:], now - self._last]
+        self._compiled, self._last = True, now
         self._rating = record.get("rating") or self._rating
         self._ladder = record.get("climb") or self._ladder
         done = record["iteration"]
-        # The first iteration compiles, so it says little about the others.
-        usual = sorted(self._recent)[len(self._recent) // 2]
-        left = usual * (self._total - done)
         seconds = record["seconds"]
         spent = max(sum(seconds.values()), 1e-9)
         # What searches while it plays has no phase of its own for that.
@@ -94,19 +97,22 @@ class TrainingDisplay(Report):
             **({"turns": f"{record['mean_turns']:.1f}"} if "mean_turns" in record else {}),
             "Elo": elo_text(dict(self._rating)) if self._rating else "-",
             **({"climb": f"{self._ladder['total']:g} of {self._ladder['of']}"} if self._ladder else {}),
-            "left": _clock(left),
+            "left": self._time_left(done, now),
         }
         self._bars.update(self._run, completed=done)
         if self._live is None:
             parts = "  ".join(f"{name} {value}" for name, value in figures.items() if name != "evaluations/s")
             err.print(f"{done:>5}/{self._total}  {parts}", soft_wrap=True)
         else:
-            table = Table(box=None, header_style="dim", pad_edge=False)
-            for name in figures:
-                table.add_column(name, justify="right", no_wrap=True)
-            table.add_row(*figures.values())
-            self._figures = table
+            self._figures = _table(figures, err.width)
         self._draw()
+
+    def _time_left(self, done: int, now: float) -> str:
+        """Estimate the time until the run ends; "-" where that is not known yet."""
+        ends = [] if self._deadline is None else [max(0.0, self._deadline - now)]
+        if self._recent:
+            ends.append(sorted(self._recent)[len(self._recent) // 2] * (self._total - done))
+        return _clock(min(ends)) if ends else "-"
 
     def message(self, text: str) -> None:
         err.print(text, style="yellow" if err.is_terminal else None, soft_wrap=True)
@@ -114,6 +120,23 @@ class TrainingDisplay(Report):
     def _draw(self) -> None:
         if self._live is not None:
             self._live.update(Group(self._bars, self._figures))
+
+
+_FIRST_TO_GO = ("evaluations/s", "searched states/s", "turns", "climb", "games/s")
+"""Figures that are left out, in this order, where a terminal is too narrow."""
+
+
+def _table(figures: Mapping[str, str], width: int) -> Table:
+    """Make a table of one row that fits into `width` characters, as far as leaving figures out can do that."""
+    shown = dict(figures)
+    for name in _FIRST_TO_GO:
+        if sum(max(len(title), len(text)) + 2 for title, text in shown.items()) > width:
+            shown.pop(name, None)
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for name in shown:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_row(*shown.values())
+    return table
 
 
 def _clock(seconds: float) -> str:

@@ -215,7 +215,9 @@ class TerminalSession:
     def show_values(self) -> None:
         """Show the agent's value of every move."""
         if self._can_ask():
-            self.console.print(draw_values(list_moves(self.game, self.played.state, self._search())))
+            assert self.player is not None
+            found = list_moves(self.game, self.played.state, self._search(), tried_all=self.player.tries_all)
+            self.console.print(draw_values(found))
 
     def show_analysis(self) -> None:
         """Show the agent's analysis of the position, as ``beamzero analyse`` does."""

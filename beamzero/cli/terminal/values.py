@@ -25,8 +25,8 @@ def _value_line(move: MoveValue, best: MoveValue, width: int, policy: bool) -> T
     is_best = (move.policy, move.value) == (best.policy, best.value)
     line = Text.assemble(
         (f" {move.move:<{width}}", "bold" if is_best else ""),
-        f"  {move.value:+z.2f}  ",
-        draw_bar(move.value),
+        f"  {move.value:+z.2f}  " if move.tried else f"  {'-':>5}  ",
+        draw_bar(move.value if move.tried else 0.0),
         f"  {move.policy:>6.1%}" if policy else "",
         ("  ◂ best", "bold green") if is_best else "",
         f"  proven {_result(move)}" if move.proven else "",

@@ -21,13 +21,14 @@ from jax import Array
 
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import finalize
+from beamzero.core.programs import find_program
 from beamzero.core.spec import Spec
 from beamzero.games import Game, State
 from beamzero.games.backgammon.game import Backgammon
 from beamzero.games.backgammon.text import dice_of
 from beamzero.players.analysis import step
 from beamzero.players.external.engines import Engine, EnginePool, ExternalPlayer, processes_of
-from beamzero.players.external.process import EngineProcess, EngineTrouble, find_program
+from beamzero.players.external.process import EngineProcess, EngineTrouble
 from beamzero.players.options import take
 from beamzero.players.player import Player
 from beamzero.search.evaluator import SearchResult

@@ -6,7 +6,6 @@ import contextlib
 import os
 import queue
 import shlex
-import shutil
 import signal
 import subprocess
 import threading
@@ -15,10 +14,8 @@ from collections.abc import Callable
 
 from beamzero.core.errors import BadInput
 from beamzero.core.leaving import finalize
+from beamzero.core.programs import find_program
 from beamzero.storage.interrupts import uninterrupted
-
-_GAME_FOLDERS = ("/usr/games", "/usr/local/games")
-"""Folders of games in Debian, which are not always on PATH."""
 
 _LAST_WORDS = 2.0
 """Seconds that a program gets to exit by itself."""
@@ -92,15 +89,6 @@ class EngineProcess:
             self._process.wait(_LAST_WORDS)
         status = self._process.returncode
         return "closed its output" if status is None else f"died with exit status {status}"
-
-
-def find_program(name: str) -> str:
-    """Find the path of a program; BadInput where it is neither on PATH nor in the folders of games."""
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_GAME_FOLDERS])
-    found = shutil.which(name, path=path)
-    if found is None:
-        raise BadInput(f"there is no program {name!r}: install it, or give its path")
-    return found
 
 
 def _split(command: str) -> list[str]:

@@ -95,6 +95,7 @@ class MCTS(Search):
     """True to count a node as one visit more than its moves, as in MuZero: ``sqrt(1 + N of all moves)``."""
 
     keeps_line = True
+    tries_all = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.sims <= MOST_SIMULATIONS:

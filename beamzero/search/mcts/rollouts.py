@@ -37,6 +37,7 @@ class RandomGames(Search):
 
     keeps_line = True
     by_chance = True
+    tries_all = False
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Simulated:
         game_key, key = jax.random.split(key)

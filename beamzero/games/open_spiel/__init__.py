@@ -1,0 +1,1 @@
+"""Games of OpenSpiel: `host` asks its C++ rules, `games` makes each a Game."""
