@@ -18,7 +18,7 @@ import pytest
 
 from beamzero.games import make_game
 from tests.conftest import relaxed_promotion
-from tests.training import several_devices
+from tests.core import several_devices
 from tests.training.toy import GAME, ROOT, settings
 
 
