@@ -18,7 +18,7 @@ import pytest
 
 from beamzero.games import make_game
 from tests.conftest import relaxed_promotion
-from tests.core import several_devices
+from tests.training import several_devices
 from tests.training.toy import GAME, ROOT, settings
 
 
@@ -29,7 +29,7 @@ def found(tmp_path_factory) -> list[tuple[Any, list[dict[str, Any]]]]:
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
     done = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-m", "several_devices", str(file)],
-        cwd=Path(__file__).parent, text=True, capture_output=True,
+        cwd=Path(several_devices.__file__).parent, text=True, capture_output=True,
         env={**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
