@@ -54,6 +54,9 @@ def draw_scores(scores: Sequence[Scored], title: str) -> Figure:
             axis.set_major_locator(LogLocator(subs=steps))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter(NullFormatter())
+        times = [score.milliseconds for score in scores]
+        if max(times) < 1.5 * min(times):  # one agent, or the same time: matplotlib finds no limits for some of these
+            axes.set_xlim(min(times) / 3, max(times) * 3)
         for score in scores:
             share, (low, high) = score.all, score.all.interval
             place = 100 * (share.rate or high)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamzero.arena.rating import Rating
-from beamzero.plots.measures import draw_curves
+from beamzero.arena.score import Scored, Share
+from beamzero.plots.measures import draw_curves, draw_scores
 from beamzero.plots.style import STYLE, move_apart, write_png
 from beamzero.plots.training import draw_gates, draw_ladder, draw_training
 
@@ -114,3 +115,12 @@ def test_a_figure_keeps_its_style_wherever_it_is_rendered():
     figure.draw_without_rendering()
     (axes,) = figure.axes
     assert {line.get_color() for line in axes.get_xgridlines() + axes.get_ygridlines()} == {STYLE["grid.color"]}
+
+
+@pytest.mark.parametrize("milliseconds", [0.001, 0.022, 10.0, 33.3])
+def test_the_scores_of_one_agent_are_drawn_whatever_its_time(tmp_path, milliseconds):
+    scored = Scored("random", {"all": Share(6, 2)}, {}, milliseconds)
+    figure = draw_scores([scored], "one agent")
+    write_png(figure, tmp_path / "scores.png")
+    low, high = figure.axes[0].get_xlim()
+    assert low < milliseconds < high
