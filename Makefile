@@ -11,7 +11,7 @@ RUN := runs/connect_four
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup install setup-dev train test test-all engines check bench clean
+.PHONY: help setup install setup-dev train test test-all engines check docs bench clean
 
 # Tests start many processes; each would compile our Python again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -58,9 +58,13 @@ check: setup-dev ## lint, formatting, types, and tests of the source tree itself
 	$(RUN_PYTHON) -m mypy
 	$(RUN_PYTHON) -m pytest -q -m check tests/checks
 
+docs: ## build the documentation as a site into site/; open site/index.html
+	@sh tools/setup.sh $(PYTHON) $(VENV) docs
+	NO_MKDOCS_2_WARNING=1 $(RUN_PYTHON) -m mkdocs build --strict --quiet $(ARGS)
+
 bench: setup-dev ## measure throughput
 	$(RUN_PYTHON) -m beamzero bench $(ARGS)
 
 clean: ## remove caches and build leftovers; .venv and runs stay
-	rm -rf .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist site *.egg-info
 	find beamzero tests -name __pycache__ -type d -prune -exec rm -rf {} +

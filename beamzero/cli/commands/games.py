@@ -12,8 +12,8 @@ from beamzero.core.spec import field_types
 from beamzero.games import GAMES, LIBRARIES
 
 
-def games(json: AsJson = False) -> None:
-    """List the games that can be played, with their parameters."""
+def list_games() -> list[dict[str, Any]]:
+    """Describe the games of this package: name, line about it, parameters with defaults, number of actions."""
     rows: list[dict[str, Any]] = []
     for name in GAMES.built_in:
         kind = GAMES[name]
@@ -21,6 +21,12 @@ def games(json: AsJson = False) -> None:
         defaults = {field: getattr(game, field) for field in field_types(kind)}
         about = (kind.__doc__ or "").strip().splitlines()[0]
         rows.append({"name": name, "about": about, "parameters": defaults, "actions": game.num_actions})
+    return rows
+
+
+def games(json: AsJson = False) -> None:
+    """List the games that can be played, with their parameters."""
+    rows = list_games()
     others = {library: [f"{library}:{name}" for name in known] for library, (_, known) in LIBRARIES.items()}
     if json:
         return print_json({"games": rows, **others})

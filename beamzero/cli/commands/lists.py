@@ -21,16 +21,7 @@ from beamzero.training.settings import describe_settings
 
 def agents(json: AsJson = False) -> None:
     """List the agents that can be named, and the trained ones that ship."""
-    first, *more = ALGORITHMS
-    others = " and ".join(more)
-    kinds = {
-        **{f"{name}{agent.options}": agent.about for name, agent in AGENTS.items()},
-        **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
-        f"{first}:PATH,level=L": f"a trained agent at a level: beginner, easy, medium, hard or full; so {others}",
-        f"{first}:RUN,checkpoint=C": f"another checkpoint of a run: best, last or an iteration's number; so {others}",
-        "file.py:Class,PATH": "an agent that an algorithm in a file of yours has trained",
-        "file.py:Class,OPTION=VALUE": "a search in a file of yours; also seconds=S, nodes=N, evaluations=N",
-    }
+    kinds = agent_texts()
     shipped = {name: load_info(path) for name, path in shipped_agents().items()}
     if json:
         return print_json({"agents": kinds, "shipped": shipped})
@@ -43,6 +34,20 @@ def agents(json: AsJson = False) -> None:
         table.add_row(f"{info['algorithm']}:{name}", f"shipped; plays {info['game']}")
     out.print(table)
     out.print("\nin beamzero play you can also name human, for a second person", style="dim")
+
+
+def agent_texts() -> dict[str, str]:
+    """List the texts that name agents, each with what it names."""
+    first, *more = ALGORITHMS
+    others = " and ".join(more)
+    return {
+        **{f"{name}{agent.options}": agent.about for name, agent in AGENTS.items()},
+        **{f"{name}:{text}": about for name in ALGORITHMS for text, about in _texts(name).items()},
+        f"{first}:PATH,level=L": f"a trained agent at a level: beginner, easy, medium, hard or full; so {others}",
+        f"{first}:RUN,checkpoint=C": f"another checkpoint of a run: best, last or an iteration's number; so {others}",
+        "file.py:Class,PATH": "an agent that an algorithm in a file of yours has trained",
+        "file.py:Class,OPTION=VALUE": "a search in a file of yours; also seconds=S, nodes=N, evaluations=N",
+    }
 
 
 def _texts(algorithm: str) -> Mapping[str, str]:
