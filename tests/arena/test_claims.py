@@ -13,6 +13,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import make_game
 from beamzero.players.trained import shipped_agents
 from beamzero.storage.agentfile import load_agent, save_agent
+from tests.cli.json_keys import check_keys
 
 GAME = make_game("tic_tac_toe")
 
@@ -59,6 +60,7 @@ def test_the_command_finds_a_claim_that_is_not_true(tmp_path, monkeypatch, capsy
             monkeypatch.setattr(f"{module}.shipped_agents", lambda shipped=shipped: shipped)
         assert main(["verify-agents", name, "--json"]) == status
         found = json.loads(capsys.readouterr().out)
+        check_keys("verify-agents", found)
         assert found["holds"] == found["claims"][0]["holds"] == (status == 0)
         assert main(["verify-agents", name]) == status
         said = capsys.readouterr().out.splitlines()

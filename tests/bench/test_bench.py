@@ -16,6 +16,7 @@ from beamzero.cli import main
 from beamzero.cli.commands import bench
 from beamzero.games import GAMES, make_game
 from beamzero.search.memory import state_bytes
+from tests.cli.json_keys import check_keys
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def test_json_has_the_keys_that_scripts_rely_on(capsys, quick):
     assert main(["bench", "quick", "--json"]) == 0
     out, err = capsys.readouterr()
     result = json.loads(out)
+    check_keys("bench", result)
     one = {"name": "one", "unit": "steps/s", "ours": 3000.0, "peer": None, "peer_name": None, "ratio": None}
     assert result["rows"] == [
         {**one, "state_bytes": 12, "compile_seconds": 0.25},

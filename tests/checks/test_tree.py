@@ -16,7 +16,9 @@ TEXTS = {".py", ".md", ".toml", ".js", ".css", ".html", ".yml", ".yaml", ".cff",
 
 
 def test_no_marks_of_a_merge_are_left() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     texts = [ROOT / name for name in listed if name and Path(name).suffix in TEXTS and (ROOT / name).is_file()]
     assert len(texts) > 300
     assert [str(path.relative_to(ROOT)) for path in texts if MARK.search(path.read_text("utf-8", "replace"))] == []

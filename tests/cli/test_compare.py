@@ -12,6 +12,7 @@ from beamzero.arena.intervals import score_interval
 from beamzero.cli import main
 from beamzero.experiments.comparison import Compared, Point
 from beamzero.training import recipes
+from tests.cli.json_keys import check_keys
 from tests.experiments.test_compare import RECIPES
 from tests.training.toy import GAME
 
@@ -56,7 +57,7 @@ def test_a_table_a_picture_and_json(tmp_path, capsys, monkeypatch):
         assert (tmp_path / "compare.png").read_bytes().startswith(b"\x89PNG")
         assert main([*words, "--json"]) == 0
         result = json.loads(capsys.readouterr().out)
-        assert result.keys() == {"game", "budget", "amount", "recipes", "battles", "folder"}
+        check_keys("compare", result)
         assert [found["elo"] for found in result["recipes"].values()] == [1200.0, mean]
         assert [seed["evaluations"] for found in result["recipes"].values() for seed in found["seeds"]] == [1200] * 4
 

@@ -16,6 +16,7 @@ from beamzero.cli.commands.fit_eval import _compared, verdict
 from beamzero.games import make_game
 from beamzero.storage.weightsfile import load_weights
 from beamzero.training.feature_weights import learn
+from tests.cli.json_keys import check_keys
 
 GAME = "connect_four:rows=4,columns=5"
 TINY = ["--games", "40", "--rounds", "2", "--depth", "1", "--trial-games", "8", "--battle-games", "8"]
@@ -84,6 +85,7 @@ def test_json_says_it_all(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     out = run_main(capsys, "fit-eval", GAME, *TINY, "--json")
     result = json.loads(out)
+    check_keys("fit-eval", result)
     assert out.count("\n") == 1
     assert result["weights"] == "connect_four-rows=4-columns=5.weights.json"
     weights = load_weights(result["weights"], make_game(GAME))

@@ -14,6 +14,7 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.cli.commands import serve
+from tests.cli.json_keys import check_keys
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,7 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
     ) as process:  # fmt: skip
         told = json.loads(process.stdout.readline())
+        check_keys("serve", told)
         assert told["games"] == ["tic_tac_toe"]
         with urllib.request.urlopen(told["address"], timeout=30) as answer:
             assert b"<title>" in answer.read()

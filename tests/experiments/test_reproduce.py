@@ -25,6 +25,7 @@ from beamzero.games import make_game
 from beamzero.storage.metrics import read_metrics
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.recipes import find_recipe, make_settings
+from tests.cli.json_keys import check_keys
 from tests.training.toy import NET
 
 SMALL = {
@@ -121,6 +122,7 @@ def test_the_command_draws_and_writes_what_the_runs_measured(tmp_path, monkeypat
     folder = tmp_path / "out"
     assert main(["reproduce", "probs-fig1", "--out", str(folder), *sets, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
+    check_keys("reproduce", found)
     assert found["complete"] and [group["group"] for group in found["groups"]] == ["all", "E 2", "E 4"]
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     rows = list(csv.DictReader((folder / "points.csv").read_text().splitlines()))

@@ -1,4 +1,4 @@
-"""What mkdocs does here beside its own: pages from outside of docs/, pages made of the code, links as GitHub reads them.
+"""Adds to mkdocs: pages from outside of docs/, pages made of the code, and links as GitHub reads them.
 
 A link in a page leads to a file of the repository. Here it leads to the page of that file: a file of code that a page
 links to gets one under source/, and a notebook is copied there.

@@ -188,7 +188,9 @@ def agents_page() -> str:
 
 def commands_page() -> str:
     """Make the page about all commands."""
-    parts = ["# Commands\n\n`beamzero COMMAND --help` prints the same. `python -m beamzero` works without installing.\n"]
+    parts = [
+        "# Commands\n\n`beamzero COMMAND --help` prints the same. `python -m beamzero` works without installing.\n"
+    ]
     return "\n".join([*parts, *(_command_section(name) for name, entry in COMMAND_TABLE.items() if not entry.hidden)])
 
 
@@ -224,7 +226,9 @@ def json_page() -> str:
 
 def files_page() -> str:
     """Make the page about the files that are written."""
-    parts = ["# Files\n\nEach is written whole or not at all. Those of an earlier version are read, or refused in a line.\n"]
+    parts = [
+        "# Files\n\nEach is written whole or not at all. Those of an earlier version are read, or refused in a line.\n"
+    ]
     parts += [f"## {title}\n\n{docstring(importlib.import_module(module))}\n" for title, module in FILES.items()]
     return "\n".join(parts)
 
