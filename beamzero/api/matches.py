@@ -49,7 +49,14 @@ def battle(
 
 
 class Ratings(NamedTuple):
-    """Elo ratings of some agents, the strongest first; "random" is 1000."""
+    """Elo ratings of some agents, the strongest first; "random" is 1000.
+
+    >>> import beamzero as bz
+    >>> found = bz.rate("lookahead:1", game="tic_tac_toe", games=20, progress=False)
+    >>> [row["agent"] for row in found.as_dicts()]
+    ['lookahead:1', 'random']
+    >>> figure = found.plot()
+    """
 
     game: str
     ratings: Sequence[Rating]
@@ -100,7 +107,13 @@ def rate(
 
 
 class Scores(NamedTuple):
-    """Errors of agents in positions whose best moves are known."""
+    """Errors of agents in positions whose best moves are known.
+
+    >>> import beamzero as bz
+    >>> found = bz.score("lookahead:4", game="tic_tac_toe", positions=10, progress=False)
+    >>> list(found.as_dicts()[0])
+    ['agent', 'begin', 'middle', 'end', 'all', 'low', 'high', 'positions', 'milliseconds']
+    """
 
     game: str
     scores: Sequence[Scored]

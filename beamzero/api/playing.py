@@ -38,7 +38,15 @@ def make_player(agent: AnyAgent, game: AnyGame, **options: Any) -> Player:
 
 
 class PositionAnalysis:
-    """An agent's view of a position: the value of each move, and the line that it expects."""
+    """An agent's view of a position: the value of each move, and the line that it expects.
+
+    >>> import beamzero as bz
+    >>> found = bz.analyse("lookahead:3", game="tic_tac_toe", moves="a1 b1 a2 b2")
+    >>> found.best, found.value, len(found.moves)
+    ('a3', 1.0, 5)
+    >>> found.to_svg().startswith("<svg")
+    True
+    """
 
     def __init__(self, position: Position, agent: str, found: Analysis) -> None:
         self.position, self.agent, self.found = position, agent, found

@@ -43,7 +43,16 @@ class Tally:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Battle:
-    """The result of a battle; scores are the first-named player's, a draw half."""
+    """The result of a battle; scores are the first-named player's, a draw half.
+
+    >>> import beamzero as bz
+    >>> found = bz.battle("lookahead:2", "random", games=20, game="tic_tac_toe", progress=False)
+    >>> found.tally().wins + found.tally().draws + found.tally().losses
+    20
+    >>> low, high = found.interval
+    >>> low < found.score < high
+    True
+    """
 
     game: str
     agents: tuple[str, str]

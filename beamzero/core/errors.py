@@ -6,6 +6,13 @@ class BadInput(ValueError):
 
     The message is one line: what is wrong and what is allowed. The command line prints it and exits with status 2;
     nothing has been written when it is raised.
+
+    >>> import beamzero as bz
+    >>> try:
+    ...     bz.make_game("othello", size=5)
+    ... except bz.BadInput as error:
+    ...     print(error)
+    othello: size is 5, but must be one of 4, 6, 8
     """
 
 

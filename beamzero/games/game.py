@@ -70,6 +70,15 @@ class Game(abc.ABC):
     `step` with an illegal action is undefined: callers choose from `legal`.
 
     Called outside of a program, each rule is compiled as a whole, so that they can be tried out one at a time.
+
+    >>> import jax
+    >>> import beamzero as bz
+    >>> game = bz.make_game("connect_four")
+    >>> state = game.init(jax.random.key(0))
+    >>> state = game.step(state, game.parse_action(state, "d"))
+    >>> int(game.player(state)), bool(game.over(state)), int(game.legal(state).sum())
+    (1, False, 7)
+    >>> states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 100))    # a batch of 100
     """
 
     def __init_subclass__(cls) -> None:

@@ -48,7 +48,18 @@ def _normalize(norm: nnx.BatchNorm | nnx.LayerNorm, x: Array, real: Array | None
 
 @dataclasses.dataclass(frozen=True)
 class NetSettings:
-    """The settings of a net. `build` makes the module for one game."""
+    """The settings of a net. `build` makes the module for one game.
+
+    >>> import beamzero as bz
+    >>> from beamzero.nets import NETS
+    >>> list(NETS.built_in)
+    ['conv', 'dense', 'mlp', 'resnet']
+    >>> net = NETS["mlp"](width=64, depth=2)
+    >>> net.layers
+    3
+    >>> bz.Probs(value_net=net).value_net
+    'mlp:width=64,depth=2'
+    """
 
     name: ClassVar[str] = ""
     """The name that stands first in the text of a net; by default that of the class, in small letters."""

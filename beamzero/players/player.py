@@ -32,7 +32,15 @@ FORFEIT = -1
 
 
 class Player(abc.ABC):
-    """A player of one game, which chooses a move in each of B positions."""
+    """A player of one game, which chooses a move in each of B positions.
+
+    >>> import jax
+    >>> import beamzero as bz
+    >>> player = bz.make_player("lookahead:3", "tic_tac_toe")
+    >>> state = player.game.position("a1 b1 a2 b2").state
+    >>> player.game.action_name(state, player.consider(state, jax.random.key(0)).action)
+    'a3'
+    """
 
     name: str
     """The text that names the player."""

@@ -12,7 +12,17 @@ MAX_DEPTH = 64
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """Bounds of a search, which goes on until the first of them is reached, or until it has nothing left to do."""
+    """Bounds of a search, which goes on until the first of them is reached, or until it has nothing left to do.
+
+    >>> import jax
+    >>> import beamzero as bz
+    >>> player = bz.make_player("alphabeta:depth=9", "tic_tac_toe")
+    >>> found = player.consider(player.game.position("a1").state, jax.random.key(0), bz.Limit(depth=2))
+    >>> found.depth
+    2
+    >>> bz.Limit(seconds=1, nodes=5000).within(bz.Limit(nodes=100))
+    Limit(depth=None, nodes=100, seconds=1, evaluations=None)
+    """
 
     depth: int | None = None
     """Plies, 1 to 64, of a search that goes deeper and deeper; others have no depth."""

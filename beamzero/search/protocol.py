@@ -63,6 +63,13 @@ class Search(abc.ABC):
     """A search of B positions. Subclasses are frozen dataclasses: equal settings compile once.
 
     `start` and `result` get equal keys.
+
+    >>> import beamzero as bz
+    >>> from beamzero.search.simple import BestChild
+    >>> class Greedy(BestChild):
+    ...     pass
+    >>> bz.battle(Greedy, "random", game="connect_four", games=20, progress=False).score > 0.6
+    True
     """
 
     keeps_line: ClassVar[bool] = False

@@ -34,6 +34,16 @@ class Algorithm(Protocol):
 
     A frozen dataclass with the fields `game` and `settings`: equal ones share their compiled programs. It resolves the
     defaults of its settings itself, by `RunSettings.resolved`.
+
+    >>> import jax
+    >>> import beamzero as bz
+    >>> from beamzero.training.algorithm import ALGORITHMS
+    >>> list(ALGORITHMS.built_in)
+    ['probs', 'alphazero', 'td']
+    >>> td = ALGORITHMS["td"](bz.make_game("tic_tac_toe"), bz.Td(games=8, value_net="mlp:width=8"))
+    >>> td.title, td.rated_by, td.settings.games
+    ('TD(lambda)', 'one look at V', 8)
+    >>> weights = td.init(jax.random.key(0))
     """
 
     title: ClassVar[str]

@@ -27,6 +27,15 @@ def setting(default: T, about: str, allowed: tuple[float, float] | None = None, 
 
     `allowed` is the lowest and the highest value of a number. A run that is resumed may change it where it is
     `changeable`: how a run is measured and saved, not what it learns.
+
+    >>> import dataclasses
+    >>> import beamzero as bz
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class MySettings(bz.RunSettings):
+    ...     step: float = bz.setting(0.1, "How far a step goes.", (0.0, 1.0))
+    >>> MySettings(step=2.0)
+    Traceback (most recent call last):
+    beamzero.core.errors.BadInput: step is 2.0, but must be 0.0 to 1.0
     """
     return dataclasses.field(default=default, metadata={"setting": _About(about, allowed, changeable)})
 
@@ -41,7 +50,13 @@ class _About(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RunSettings:
-    """Settings that every run has. ``--set name=value`` changes one; a recipe sets several."""
+    """Settings that every run has. ``--set name=value`` changes one; a recipe sets several.
+
+    >>> import beamzero as bz
+    >>> settings = bz.RunSettings(games=200, rate_every=5)
+    >>> settings.resolved(bz.make_game("tic_tac_toe")).rate_against
+    'random lookahead:1 lookahead:2 lookahead:3'
+    """
 
     retired: ClassVar[frozenset[str]] = frozenset()
     """Settings that runs of earlier versions have and that changed nothing: they are read and left out."""

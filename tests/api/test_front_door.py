@@ -15,13 +15,7 @@ import pytest
 import beamzero as bz
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = [
-    "beamzero",
-    "beamzero.api.matches",
-    "beamzero.api.playing",
-    "beamzero.api.training",
-    "beamzero.games.position",
-]
+MODULES = sorted({"beamzero", *(getattr(bz, name).__module__ for name in bz.__all__)})
 
 
 def test_the_names_for_checkers_are_those_at_run_time():
@@ -55,15 +49,10 @@ def test_importing_it_imports_no_jax():
 def test_the_examples_in_docstrings_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     module = importlib.import_module(name)
-    found = doctest.testmod(
-        module, extraglobs={"folder": tmp_path / "run"}, optionflags=doctest.IGNORE_EXCEPTION_DETAIL
-    )
+    found = doctest.testmod(module, extraglobs={"folder": tmp_path / "run"})
     assert found.attempted and not found.failed
 
 
-FUNCTIONS = ["analyse", "battle", "load", "make_game", "make_player", "play", "rate", "score", "train"]
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_function_has_an_example(name):
+@pytest.mark.parametrize("name", bz.__all__)
+def test_every_name_has_an_example(name):
     assert ">>>" in (inspect.getdoc(getattr(bz, name)) or "")

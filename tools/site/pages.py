@@ -34,6 +34,9 @@ NAMES = {
 }
 """The pages about Python, with the names of `beamzero` that each explains."""
 
+TYPES = ["AnyGame", "AnyAgent", "AnyAlgorithm"]
+"""Names of `beamzero.api.objects` that stand in signatures: the arguments that may be objects or texts."""
+
 SETTINGS = {"Probs", "AlphaZero", "Td", "RunSettings"}
 """Names whose fields have a page of their own."""
 
@@ -91,6 +94,14 @@ def python_page(title: str, names: Sequence[str]) -> str:
         if name in SETTINGS:
             parts.append(_where_settings_are(name))
     return "\n".join(parts)
+
+
+def types_page() -> str:
+    """Make the page about the types of arguments."""
+    parts = [f"::: beamzero.api.objects.{name}\n    options:\n      show_root_full_path: false\n" for name in TYPES]
+    return "\n".join(
+        ["# Types of arguments\n\nFunctions of `beamzero` take objects or the texts that name them.\n", *parts]
+    )
 
 
 def _where_settings_are(name: str) -> str:
@@ -213,13 +224,10 @@ def _split_facts(help_text: str) -> tuple[str, str]:
 
 def json_page() -> str:
     """Make the page about what commands print with --json."""
-    parts = [
-        "# What `--json` prints\n\nOne object on stdout; messages go to stderr. `rows[].name` is the key `name` of every"
-        " object in the list `rows`; `*` stands for keys that are names of things. A key with a question mark is not"
-        " always there.\n"
-    ]
+    about = docstring(importlib.import_module("beamzero.cli.json_keys"))
+    parts = [f"# What `--json` prints\n\nOne object on stdout; messages go to stderr.\n\n{about}\n"]
     for name, keys in JSON_KEYS.items():
-        rows = [[code(key), prose(about)] for key, about in keys.items()]
+        rows = [[code(key), prose(text)] for key, text in keys.items()]
         parts.append(f"## {name}\n\n{table(('key', 'meaning'), rows)}")
     return "\n".join(parts)
 
@@ -236,6 +244,7 @@ def files_page() -> str:
 def index_page() -> str:
     """Make the page that lists the others of the reference."""
     python = [f"- [{title}](python/{page}.md): {', '.join(map(code, names))}" for page, (title, names) in NAMES.items()]
+    python.append(f"- [Types of arguments](python/types.md): {', '.join(map(code, TYPES))}")
     settings = [f"- [Settings of {ALGORITHMS[name].title}](settings/{name}.md)" for name in ALGORITHMS.built_in]
     others = [
         "- [Recipes](recipes.md), settings that are known to work",
@@ -251,6 +260,7 @@ def index_page() -> str:
 GENERATED: Mapping[str, Callable[[], str]] = {
     "reference/index.md": index_page,
     **{f"reference/python/{page}.md": functools.partial(python_page, *about) for page, about in NAMES.items()},
+    "reference/python/types.md": types_page,
     **{f"reference/settings/{name}.md": functools.partial(settings_page, name) for name in ALGORITHMS.built_in},
     "reference/recipes.md": recipes_page,
     "reference/nets.md": nets_page,

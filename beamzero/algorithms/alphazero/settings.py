@@ -14,7 +14,15 @@ from beamzero.training.settings import RunSettings, check_shards, default_shards
 
 @dataclasses.dataclass(frozen=True)
 class AlphaZeroSettings(RunSettings):
-    """Every setting of an AlphaZero run."""
+    """Every setting of an AlphaZero run.
+
+    >>> import beamzero as bz
+    >>> bz.AlphaZero(sims=50, net="mlp:width=64").sims
+    50
+    >>> bz.AlphaZero(sims=0)
+    Traceback (most recent call last):
+    beamzero.core.errors.BadInput: sims is 0, but must be 1 to 100000
+    """
 
     window: int = setting(50_000, "States remembered over iterations; the oldest are overwritten.", (1, 10**8))
 

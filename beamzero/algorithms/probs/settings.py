@@ -17,7 +17,15 @@ from beamzero.training.settings import RunSettings, check_shards, default_shards
 
 @dataclasses.dataclass(frozen=True)
 class ProbsSettings(RunSettings):
-    """Every setting of a PROBS run."""
+    """Every setting of a PROBS run.
+
+    >>> import beamzero as bz
+    >>> bz.Probs(games=500, expand=20).expand
+    20
+    >>> bz.Probs(games=500, q_games=501)
+    Traceback (most recent call last):
+    beamzero.core.errors.BadInput: q_games is 501, but must be at most games, 500
+    """
 
     retired: ClassVar[frozenset[str]] = frozenset({"noise_alpha"})
 

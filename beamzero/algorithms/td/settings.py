@@ -10,7 +10,12 @@ from beamzero.training.settings import RunSettings, setting
 
 @dataclasses.dataclass(frozen=True)
 class TdSettings(RunSettings):
-    """Every setting of a TD(lambda) run."""
+    """Every setting of a TD(lambda) run.
+
+    >>> import beamzero as bz
+    >>> bz.Td(trace=0.5, value_net="mlp:width=64").trace
+    0.5
+    """
 
     trace: float = setting(
         0.7,
