@@ -2,7 +2,8 @@
 # Make a virtual environment with beamzero, unless it is there already: make calls this first.
 #
 #     sh tools/setup.sh PYTHON VENV web    # to train and to play, also in the browser
-#     sh tools/setup.sh PYTHON VENV dev    # and all that the tests need
+#     sh tools/setup.sh PYTHON VENV docs   # to build the documentation
+#     sh tools/setup.sh PYTHON VENV dev    # all of that, and what the tests need
 #
 # Run in the root of the checkout. What cannot be done is said in one line, with what to do about it.
 set -eu
@@ -13,7 +14,7 @@ extra=$3
 ready=$venv/.ready-$extra # holds the folder and the requirements that the environment was made for
 log=$venv/install.log
 case $extra in            # kB: 0.9 or 1.7 GB for the environment, the rest for what pip unpacks on the way
-  web) room_to_install=2000000 ;;
+  web | docs) room_to_install=2000000 ;;
   *) room_to_install=3000000 ;;
 esac
 room_to_work=1000000      # kB: compiled programs, and what tests write
@@ -59,7 +60,9 @@ if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 || made_elsewhere; then
   "$python" -m venv --clear "$venv" >/dev/null 2>&1 ||
     fail "$python cannot make an environment in $venv: see what $python -m venv --clear $venv says"
 fi
-rm -f "$venv"/.ready-*
+for one in "$venv"/.ready-*; do # what was installed for the same requirements stays
+  is_ready "$one" || rm -f "$one"
+done
 echo "Installing beamzero and what it needs into $venv (a minute or two)"
 "$venv/bin/python" -m pip install --disable-pip-version-check --constraint constraints.txt --editable ".[$extra]" >"$log" 2>&1 ||
   fail "could not install what is needed: $(grep -i '^error' "$log" | tail -n 1) (all that pip said is in $log)"

@@ -100,6 +100,15 @@ def test_what_only_tests_need_is_installed_for_them_alone(checkout):
     assert not any("pip install" in call for call in checkout.set_up(target="setup")[2])
 
 
+def test_the_documentation_is_built_with_what_it_needs_alone(checkout):
+    checkout.set_up(target="setup")
+    status, said, calls = checkout.set_up(target="docs")
+    assert status == 0 and any(".[docs]" in call for call in calls)
+    assert calls[-1].endswith("-m mkdocs build --strict --quiet"), said
+    for target in ("setup", "docs"):
+        assert not any("pip install" in call for call in checkout.set_up(target=target)[2])
+
+
 def test_other_requirements_are_installed_into_what_is_there(checkout):
     checkout.set_up()
     (checkout.folder / "constraints.txt").write_text("jax==0.0.1\n")
