@@ -1,4 +1,4 @@
-"""Results of battles, kept in one SQLite file: games that were played once need not be played again.
+"""Results of battles, kept in one SQLite file, runs/results.db by default: what was played once need not be again.
 
 Agents are known by their fingerprints, so that a result belongs to the weights and settings that earned it, whatever
 they are called. Results are only ever added. Each opening pair is kept with a hash of its opening: two agents that

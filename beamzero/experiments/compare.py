@@ -4,7 +4,14 @@ An evaluation is one position put to one net: V, Q, or the net that gives policy
 the seconds alone. Ratings, saving and compiling cost nothing, since they are no part of an algorithm. Learning rates
 fall with the share of the budget that is spent.
 
-Every training that is finished is written down, so that a comparison that was stopped goes on where it was.
+Every training that is finished is written down, so that a comparison that was stopped goes on where it was:
+
+    FOLDER/
+      compare.json                what is compared, and how
+      RECIPE-SEED.json            the ratings of a training that is finished
+      RECIPE-SEED.safetensors     its agent
+      compare.csv                 all ratings
+      compare.png                 the curves
 """
 
 from __future__ import annotations

@@ -1,6 +1,13 @@
 """Reproduces a study, run by run: a run that was stopped goes on where it was.
 
-The opponents of the ratings are rated once for all runs of a game.
+The opponents of the ratings are rated once for all runs of a game:
+
+    FOLDER/
+      study.json          what is trained, and how
+      anchors-GAME.json   Elo of the opponents
+      RUN/                the folder of each run, with its trials in trials.json
+      points.csv          all ratings
+      figure.png
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Run folders.
 
-RUN/
-  run.json         the game, the algorithm and the settings; sealed, see seal.py
-  checkpoints/     see checkpoints.py
-  metrics.jsonl    see metrics.py
-  tensorboard/
-  anchors.json     Elo of the opponents of ratings, sealed too
-  plot.png
-  lock             held by the process that trains
+    RUN/
+      run.json         the game, the algorithm and the settings; sealed, see seal.py
+      checkpoints/     see checkpoints.py
+      metrics.jsonl    see metrics.py
+      tensorboard/     the same numbers, for TensorBoard
+      anchors.json     Elo of the opponents of ratings, sealed too
+      plot.png         Elo with its 95% band, and the losses
+      lock             held by the process that trains
+
+One process at a time trains in a folder; any number may read it.
 """
 
 from __future__ import annotations

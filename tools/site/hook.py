@@ -94,4 +94,4 @@ def rewrite_links(markdown: str, uri: str, place: Callable[[str], str]) -> str:
 def source_page(path: str) -> str:
     """Make the page of a file of code."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    return f"---\nsearch:\n  exclude: true\n---\n# {path}\n\n````{FENCES[Path(path).suffix]}\n{text}````\n"
+    return f"---\nhide: [navigation, toc]\nsearch:\n  exclude: true\n---\n# {path}\n\n````{FENCES[Path(path).suffix]}\n{text}````\n"

@@ -19,6 +19,7 @@ from beamzero.core.spec import field_types
 from beamzero.games import LIBRARIES
 from beamzero.nets import NETS
 from beamzero.players.trained import load_info, shipped_agents
+from beamzero.records.files import FORMATS
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.recipes import list_recipes
 from beamzero.training.settings import RunSettings, changeable_settings, describe_settings, setting_ranges
@@ -48,7 +49,6 @@ FILES = {
     "An opening book": "beamzero.storage.bookfile",
     "An endgame table": "beamzero.storage.tablefile",
     "Weights of an evaluation": "beamzero.storage.weightsfile",
-    "Games": "beamzero.records.files",
     "Results of battles": "beamzero.arena.store",
     "The folder of a comparison": "beamzero.experiments.compare",
     "The folder of a reproduced figure": "beamzero.experiments.reproduce",
@@ -119,15 +119,15 @@ def settings_page(algorithm: str) -> str:
     """Make the page about the settings of an algorithm."""
     kind = ALGORITHMS[algorithm].settings_type
     shared = {field.name for field in dataclasses.fields(RunSettings)}
-    rows = _setting_rows(kind)
+    rows, titles = _setting_rows(kind), ("setting", "meaning", "default", "allowed")
     return "\n".join([
         f"# Settings of {ALGORITHMS[algorithm].title}\n",
         f"On the command line `beamzero train GAME --algo {algorithm} --set NAME=VALUE`, in Python"
         f" `bz.{_front_name(algorithm)}(NAME=VALUE)`. A star marks what may change when a run goes on.\n",
         f"## Of {ALGORITHMS[algorithm].title} alone\n",
-        table(("setting", "default", "allowed", "meaning"), (row for name, row in rows if name not in shared)),
+        table(titles, (row for name, row in rows if name not in shared)),
         "## Of every run\n",
-        table(("setting", "default", "allowed", "meaning"), (row for name, row in rows if name in shared)),
+        table(titles, (row for name, row in rows if name in shared)),
     ])  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def _setting_rows(kind: type[RunSettings]) -> list[tuple[str, list[str]]]:
         allowed = types[name].__name__ if low_high is None else f"{low_high[0]:,} to {low_high[1]:,}"
         shown = "true or false" if allowed == "bool" else "text" if allowed == "str" else allowed
         star = " \\*" if name in changeable else ""
-        rows.append((name, [code(name) + star, code(default), shown, prose(about)]))
+        rows.append((name, [code(name) + star, prose(about), code(default), shown]))
     return rows
 
 
@@ -235,10 +235,11 @@ def json_page() -> str:
 def files_page() -> str:
     """Make the page about the files that are written."""
     parts = [
-        "# Files\n\nEach is written whole or not at all. Those of an earlier version are read, or refused in a line.\n"
+        "# Files\n\nFiles are written whole or not at all; those of earlier versions are read, or refused in a line.\n"
     ]
     parts += [f"## {title}\n\n{docstring(importlib.import_module(module))}\n" for title, module in FILES.items()]
-    return "\n".join(parts)
+    formats = table(("ends in", "holds"), ([code(end), about] for end, about in FORMATS.items()))
+    return "\n".join([*parts, f"## Games\n\nThe format goes by the end of the name.\n\n{formats}"])
 
 
 def index_page() -> str:
