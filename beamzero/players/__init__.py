@@ -1,27 +1,29 @@
 """Players, and the texts that name them.
 
 - ``random``: any legal move;
-- ``lookahead:2`` (also ``two_step_lookahead``): sees wins and losses within so many plies;
+- ``lookahead:2`` (also ``lookahead:depth=2``, ``two_step_lookahead``): sees wins and losses within so many plies;
 - ``minimax:depth=3``: plain minimax, with the game's own evaluation at the leaves; ``by=stores`` evaluates by one of
-  its features alone, ``by=nothing`` not at all;
+  its features alone, ``by=nothing`` not at all, ``weights=FILE`` by weights that were learned;
 - ``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``: alpha-beta, deeper and deeper up to the
-  limit, with likely moves first, a transposition table and quiescence; ``quiet=``, ``order=``, ``hash=``, ``weights=``,
-  ``by=``;
+  limit, with likely moves first (not with ``order=false``), a transposition table (``hash=`` MB) and quiescence
+  (``quiet=`` plies); ``endgame=FILE`` looks endings up in a table; ``weights=``, ``by=``;
 - ``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``: for games with dice, by
   turns; ``rolls=5`` follows 5 rolls instead of all; ``weights=``, ``by=``;
-- ``mcts:sims=200``, ``mcts:seconds=1``, ``mcts:nodes=1000``: Monte Carlo tree search (UCT) by random games, without a
-  net; also ``c=``;
+- ``mcts:sims=200``, ``mcts:seconds=1``, ``mcts:nodes=1000``, ``mcts:evaluations=1000``: Monte Carlo tree search (UCT)
+  by random games, without a net; ``c=`` says how much it tries what it seldom tried;
 - ``ALGORITHM:PATH``, such as ``probs:runs/connect_four``: an agent that one of `beamzero.algorithms` has trained. PATH
-  is a run folder, a .safetensors file or a shipped agent's name; each algorithm has its own options, such as
-  ``expand=200`` for a beam search or ``seconds=1`` for any; ``checkpoint=best`` takes another checkpoint of a run than
-  the last;
+  is a run folder, a .safetensors file or a shipped agent's name; ``seconds=``, ``nodes=`` and ``evaluations=`` limit a
+  search, and each algorithm has its own options: ``expand=``, ``depth=`` and ``strict=`` for the beam search of probs,
+  ``sims=`` and ``c=`` for the tree search of alphazero, ``depth=`` and ``rolls=`` for td; ``checkpoint=best`` takes
+  another checkpoint of a run than the last, and ``level=easy`` plays at a level;
 - ``file.py:Class,PATH``: an agent that an algorithm in a file of yours has trained;
 - ``file.py:Class,OPTION=VALUE``: a search in a file of yours, with its fields as options, and ``seconds=``, ``nodes=``,
   ``evaluations=``, ``weights=``, ``by=``; ``NAME:OPTION=VALUE`` for one that a package offers;
 - ``uci:stockfish,seconds=0.1``: a chess program that speaks UCI, with ``seconds=``, ``depth=`` or ``nodes=`` for each
   move, and ``elo=``, ``skill=``, ``hash=``, ``set="NAME=VALUE;..."``, ``processes=``; also for chess6x6;
-- ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``;
-- ``gnubg``, ``gnubg:plies=2``: GNU Backgammon, in battles and ratings; ``processes=``;
+- ``gtp:gtp-rhino``: a program that speaks GTP, in battles and ratings; ``set="COMMAND;..."``, ``processes=``,
+  ``seconds=`` that it takes for a move at most, ``random=false`` where it always answers alike;
+- ``gnubg``, ``gnubg:plies=2``: GNU Backgammon, in battles and ratings; ``processes=``, ``command=`` that starts it;
 - ``clairvoyance:worlds=40``: hidden cards are dealt 40 times and solved with open cards; the best on average;
   ``solver=``: ``dds`` for bridge, ``alphabeta`` for endings of it, ``minimax`` for small games;
 - ``cfr:iterations=1000``: a small game of hidden cards, solved by CFR+ when the player is made.

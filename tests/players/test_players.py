@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import beamzero
+import beamzero.players
 from beamzero.core.compiler import CompilationCount
 from beamzero.core.errors import BadInput
 from beamzero.core.registry import ALGORITHMS
@@ -105,6 +107,19 @@ def test_another_text_is_refused_in_one_line(name, wrong):
     with pytest.raises(BadInput, match=wrong) as error:
         make_player(name, TIC_TAC_TOE)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [*AGENTS, *ALGORITHMS.built_in])
+def test_the_list_of_agents_has_every_option(name):
+    """The docstring of the package, which the reference shows."""
+    games = {"expectiminimax": "backgammon", "gnubg": "backgammon", "cfr": "kuhn_poker", "clairvoyance": "kuhn_poker"}
+    with pytest.raises(BadInput, match="it has: ") as refused:
+        make_player(f"{name}:no_such_option=1", make_game(games.get(name, "chess")))
+    options = str(refused.value).partition("it has: ")[2].rstrip(")").split(", ")
+    items = inspect.cleandoc(beamzero.players.__doc__).partition("\n- ")[2].split("\n- ")
+    about = next(item for item in items if item.startswith("``ALGORITHM:" if name in ALGORITHMS else f"``{name}"))
+    unnamed = {"none", "path", "command"} - ({"command"} if name == "gnubg" else set())  # they have no key
+    assert [option for option in options if f"{option}=" not in about and option not in unnamed] == []
 
 
 def test_an_unknown_agent_is_told_all_that_there_are():

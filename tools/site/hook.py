@@ -94,4 +94,5 @@ def rewrite_links(markdown: str, uri: str, place: Callable[[str], str]) -> str:
 def source_page(path: str) -> str:
     """Make the page of a file of code."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    return f"---\nhide: [navigation, toc]\nsearch:\n  exclude: true\n---\n# {path}\n\n````{FENCES[Path(path).suffix]}\n{text}````\n"
+    head = "---\nhide: [navigation, toc]\nsearch:\n  exclude: true\n---\n"
+    return f"{head}# {path}\n\n````{FENCES[Path(path).suffix]}\n{text}````\n"

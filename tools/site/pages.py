@@ -234,9 +234,8 @@ def json_page() -> str:
 
 def files_page() -> str:
     """Make the page about the files that are written."""
-    parts = [
-        "# Files\n\nFiles are written whole or not at all; those of earlier versions are read, or refused in a line.\n"
-    ]
+    about = "Files are written whole or not at all; those of earlier versions are read, or refused in a line."
+    parts = [f"# Files\n\n{about}\n"]
     parts += [f"## {title}\n\n{docstring(importlib.import_module(module))}\n" for title, module in FILES.items()]
     formats = table(("ends in", "holds"), ([code(end), about] for end, about in FORMATS.items()))
     return "\n".join([*parts, f"## Games\n\nThe format goes by the end of the name.\n\n{formats}"])
