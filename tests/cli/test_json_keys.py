@@ -53,7 +53,7 @@ ELSEWHERE = {
     "bench": "bench/test_bench.py",
 }
 """Commands that take long, and are held against the table where they are tested."""
-DEAR = {"check"}
+DEAR = {"analyse", "check", "ladder"}
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ FROM_ROOT = {
 }
 """Files outside of docs/ that are pages, with their names in the site."""
 
-LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
+LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?(?: \"[^\"]*\")?\))")
 CODE = re.compile(r"^```.*?^```$|^(?: {4}[^\n]*\n)+|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 FENCES = {".py": "python", ".toml": "toml", ".sh": "bash", ".yaml": "yaml"}
 
@@ -59,7 +59,11 @@ def origin(uri: str) -> str:
 
 
 def site_uri(path: str) -> str:
-    """Give the place in the site of a file of the repository, by its path there."""
+    """Give the place in the site of a file of the repository, by its path there; of a folder, that of its README."""
+    if (ROOT / path).is_dir():
+        path = posixpath.normpath(f"{path}/README.md")
+    if path == "README.md":
+        return "index.md"
     if path in FROM_ROOT:
         return FROM_ROOT[path]
     if path.startswith("docs/"):

@@ -64,7 +64,7 @@ FILES = {
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Make a table; the cells are Markdown."""
     lines = [titles, ["---"] * len(titles), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines) + "\n"
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def code(value: object) -> str:
@@ -74,8 +74,9 @@ def code(value: object) -> str:
 
 
 def prose(text: str) -> str:
-    """Write a text for people as Markdown: what looks like a tag or a list of capitals stays as it is."""
-    return re.sub(r"(?<!`)([<>*_\[\]])(?!`)", r"\\\1", " ".join(text.split()))
+    """Write a text for people as Markdown: what looks like markup there stays as it is."""
+    sign_or_code = re.compile(r"(`[^`]*`)|([<>*_|\[\]])")
+    return sign_or_code.sub(lambda found: found[1] or f"\\{found[2]}", " ".join(text.split()))
 
 
 def docstring(thing: Any) -> str:
@@ -136,11 +137,16 @@ def _setting_rows(kind: type[RunSettings]) -> list[tuple[str, list[str]]]:
     rows = []
     for name, default, about in describe_settings(kind):
         low_high = ranges.get(name)
-        allowed = types[name].__name__ if low_high is None else f"{low_high[0]:,} to {low_high[1]:,}"
+        allowed = types[name].__name__ if low_high is None else " to ".join(map(_number, low_high))
         shown = "true or false" if allowed == "bool" else "text" if allowed == "str" else allowed
         star = " \\*" if name in changeable else ""
         rows.append((name, [code(name) + star, prose(about), code(default), shown]))
     return rows
+
+
+def _number(value: float) -> str:
+    """Write a bound for people: whole numbers with commas."""
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def recipes_page() -> str:
