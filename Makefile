@@ -60,7 +60,7 @@ check: setup-dev ## lint, formatting, types, and tests of the source tree itself
 
 docs: ## build the documentation as a site into site/; open site/index.html
 	@sh tools/setup.sh $(PYTHON) $(VENV) docs
-	NO_MKDOCS_2_WARNING=1 $(RUN_PYTHON) -m mkdocs build --strict --quiet $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(RUN_PYTHON) -m mkdocs build --strict $(ARGS)
 
 bench: setup-dev ## measure throughput
 	$(RUN_PYTHON) -m beamzero bench $(ARGS)

@@ -51,25 +51,40 @@ class Parsed(HTMLParser):
                 self.links.append((tag, name, value))
 
 
-def build(folder: Path) -> None:
-    """Build the site as `make docs` does."""
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+def build(folder: Path, settings: Path) -> tuple[int, str]:
+    """Build the site as `make docs` does. Returns the exit status and what was said."""
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(settings)]
     built = subprocess.run(
-        words, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
-    )
-    assert (built.returncode, built.stderr) == (0, "")
+        [*words, "--site-dir", str(folder)], cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return built.returncode, built.stderr + built.stdout
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    build(folder)
+    status, said = build(folder, ROOT / "mkdocs.yml")
+    assert status == 0 and "WARNING" not in said, said
     return folder
 
 
 @pytest.fixture(scope="module")
 def parsed(site: Path) -> dict[Path, Parsed]:
     return {path: Parsed(path.read_text(encoding="utf-8")) for path in site.rglob("*.html") if path.name != "404.html"}
+
+
+@pytest.mark.check
+def test_what_is_wrong_with_a_page_ends_the_build(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    for name in ("beamzero", "tools"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "docs" / "new.md").write_text("# New\n\n[a](games.md#no-such) [b](none.md) [c](../README.md)\n")
+    status, said = build(tmp_path / "site", tmp_path / "mkdocs.yml")
+    assert status != 0 and "Aborted with 3 warnings in strict mode" in said
+    assert "'#no-such'" in said.replace("games.md#", "#") and "'none.md'" in said and "- new.md" in said
+    assert "--quiet" not in (ROOT / "Makefile").read_text(encoding="utf-8"), "it would forgive warnings"
 
 
 def dead_links(pages: dict[Path, Parsed]) -> list[str]:
