@@ -28,6 +28,8 @@ class Recipe:
     game: str
     algorithm: str
     settings: Mapping[str, Any]
+    takes: str = ""
+    """How long a training by it takes, and on what machine; empty where that was not measured."""
 
 
 def list_recipes() -> dict[str, Recipe]:
@@ -48,18 +50,25 @@ def find_recipe(name: str) -> Recipe:
 
 
 def quick_recipe(game: Game, algorithm: str | None = None) -> Recipe | None:
-    """Find the quick recipe of a game for an algorithm, by default the first algorithm; None where there is none."""
+    """Find the quick recipe of a game for an algorithm, by default the first that is built in; None without one.
+
+    A variant is trained by the recipe of its game if nets see both alike: those of the recipe fit then.
+    """
     wanted = algorithm or DEFAULT_ALGORITHM
-    own = (recipe for recipe in list_recipes().values() if recipe.algorithm == wanted)
-    quick = (recipe for recipe in own if recipe.name.endswith("_quick"))
-    return next((recipe for recipe in quick if make_game(recipe.game) == game), None)
+    for recipe in list_recipes().values():
+        if recipe.name.endswith("_quick") and recipe.algorithm == wanted and _serves(recipe, game):
+            if make_game(recipe.game).observation_shape == game.observation_shape:
+                return recipe
+    return None
 
 
 def describe_choice(recipe: Recipe | None, game: Game, algorithm: str | None) -> str:
     """Say by which settings a new run trains, and how long that takes, or which recipes there are for the game."""
     if recipe is not None:
-        return f"by the recipe {recipe.name}: {recipe.about}"
-    others = [name for name, one in list_recipes().items() if make_game(one.game) == game]
+        takes = f"; it takes {recipe.takes}" if recipe.takes else ""
+        variant = f" for {recipe.game}" if takes and make_game(recipe.game) != game else ""
+        return f"by the recipe {recipe.name} ({recipe.about}){takes}{variant}"
+    others = [name for name, one in list_recipes().items() if _serves(one, game)]
     known = f"; recipes for it: {', '.join(others)}" if others else ""
     return (
         f"no quick recipe for {game.spec} by {algorithm or DEFAULT_ALGORITHM}: the defaults, which may be slow{known}"
@@ -68,9 +77,13 @@ def describe_choice(recipe: Recipe | None, game: Game, algorithm: str | None) ->
 
 def check_game(recipe: Recipe, game: Game) -> None:
     """Raise BadInput unless the recipe is for this game. One for a game without options serves its variants too."""
-    wanted = make_stored_game(recipe.game, game, "the game as")
-    if wanted != game and not (type(wanted) is type(game) and recipe.game == wanted.name):
+    if not _serves(recipe, game):
         raise BadInput(f"the recipe {recipe.name} is for {recipe.game}, not {game.spec}")
+
+
+def _serves(recipe: Recipe, game: Game) -> bool:
+    wanted = make_stored_game(recipe.game, game, "the game as")
+    return wanted == game or (type(wanted) is type(game) and recipe.game == wanted.name)
 
 
 def choose_algorithm(recipe: Recipe | None, algorithm: str | None) -> str:
@@ -94,7 +107,7 @@ def make_settings(recipe: Recipe | None, changes: Mapping[str, Any], algorithm: 
     return kind.settings_type(**parse_options(values, kind.settings_type, f"a run of {kind.title}"))
 
 
-_KEYS = {"about": str, "game": str, "algorithm": str, "settings": dict}
+_KEYS = {"about": str, "takes": str, "game": str, "algorithm": str, "settings": dict}
 
 
 def _read_file(path: Path) -> Recipe:
@@ -103,7 +116,7 @@ def _read_file(path: Path) -> Recipe:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadInput(f"the recipe {path} cannot be read: {reason(error)}") from None
-    data = {"about": "", "settings": {}, **data}
+    data = {"about": "", "takes": "", "settings": {}, **data}
     if unknown_keys := sorted(data.keys() - _KEYS):
         raise BadInput(f"the recipe {path} has no entry {unknown_keys[0]!r} (it has: {', '.join(_KEYS)})")
     for key, kind in _KEYS.items():
@@ -114,9 +127,9 @@ def _read_file(path: Path) -> Recipe:
     opponents = data["settings"].get("rate_against", "")
     if isinstance(opponents, str) and any(map(starts_program, opponents.split())):
         raise BadInput(f"the recipe {path} rates against a program, which is started only by --set rate_against=...")
-    return Recipe(path.stem, data["about"], data["game"], data["algorithm"], data["settings"])
+    return Recipe(path.stem, data["about"], data["game"], data["algorithm"], data["settings"], data["takes"])
 
 
 def _read_recipe(name: str, text: str) -> Recipe:
     data = tomllib.loads(text)
-    return Recipe(name, data["about"], data["game"], data["algorithm"], data["settings"])
+    return Recipe(name, data["about"], data["game"], data["algorithm"], data["settings"], data.get("takes", ""))
