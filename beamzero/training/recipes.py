@@ -56,9 +56,10 @@ def quick_recipe(game: Game, algorithm: str | None = None) -> Recipe | None:
     """
     wanted = algorithm or DEFAULT_ALGORITHM
     for recipe in list_recipes().values():
-        if recipe.name.endswith("_quick") and recipe.algorithm == wanted and _serves(recipe, game):
-            if make_game(recipe.game).observation_shape == game.observation_shape:
-                return recipe
+        if not (recipe.name.endswith("_quick") and recipe.algorithm == wanted and _serves(recipe, game)):
+            continue
+        if make_game(recipe.game).observation_shape == game.observation_shape:
+            return recipe
     return None
 
 

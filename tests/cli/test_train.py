@@ -66,7 +66,7 @@ def test_the_folder_is_named_after_the_game_unless_told_otherwise(tmp_path, caps
     monkeypatch.chdir(tmp_path)
     sets = {**SETTINGS, "iterations": 1, "rate_every": 0}
     words = [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
-    assert main(["train", GAME, *words, "--json"]) == 0
+    assert main(["train", GAME, "--recipe", "none", *words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["run"] == "runs/tic_tac_toe"
     assert Run.open(tmp_path / "runs" / "tic_tac_toe").about["recipe"] is None
 

@@ -66,7 +66,7 @@ def test_every_recipe_fits_into_the_memory_of_the_machine_that_it_is_for(name):
     recipe = list_recipes()[name]
     game = make_game(recipe.game)
     made = ALGORITHMS[recipe.algorithm](game, make_settings(recipe, {}).resolved(game))
-    gigabytes = 80 if "GPU" in recipe.about or "H200" in recipe.about else 6
+    gigabytes = 80 if "GPU" in recipe.about or "H200" in recipe.takes else 6
     assert total_bytes(made.bytes_needed()) < gigabytes * 2**30
 
 
@@ -112,7 +112,10 @@ def test_a_recipe_of_ones_own_is_a_file(tmp_path):
     ("text", "wrong"),
     [
         ("games = ", "cannot be read: Invalid value"),
-        (MINE.replace("[settings]", "[setings]"), "has no entry 'setings' (it has: about, game, algorithm, settings)"),
+        (
+            MINE.replace("[settings]", "[setings]"),
+            "has no entry 'setings' (it has: about, takes, game, algorithm, settings)",
+        ),
         (MINE.replace('algorithm = "probs"', ""), "needs a text 'algorithm'"),
         (MINE.replace("probs", "probz"), "unknown algorithm 'probz'; did you mean probs?"),
         (MINE + 'rate_against = "random uci:program"', "rates against a program, which is started only by --set"),

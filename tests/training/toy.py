@@ -11,7 +11,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.games import make_game
 from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.metrics import read_metrics
@@ -19,7 +18,7 @@ from beamzero.storage.run import Run
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.loop import Outcome, train
-from beamzero.training.recipes import find_recipe, make_settings
+from beamzero.training.recipes import make_settings
 from beamzero.training.report import NO_REPORT, Report
 from beamzero.training.request import RunRequest
 
@@ -34,7 +33,6 @@ _EVERY_RUN: dict[str, Any] = {
     "rate_against": "random lookahead:1",
     "anchor_games": 8,
 }
-_QUICK = find_recipe("tic_tac_toe_alphazero_quick").settings  # which the command line takes where nothing else is said
 TOYS: dict[str, dict[str, Any]] = {
     "probs": {
         **_EVERY_RUN,
@@ -46,7 +44,6 @@ TOYS: dict[str, dict[str, Any]] = {
         "q_batch_size": 32,
     },
     "alphazero": {
-        **{name: getattr(AlphaZeroSettings, name) for name in _QUICK},
         **_EVERY_RUN,
         "window": 150,
         "sims": 4,
@@ -82,7 +79,8 @@ def command(folder: Path, *more: str, algorithm: str = "probs", **changes: Any) 
     chosen = changes if "--resume" in more else {**TOYS[algorithm], **changes}
     more = more if algorithm == "probs" else (*more, "--algo", algorithm)
     sets = [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
-    return ["train", GAME, "--run", str(folder), *sets, *more]
+    recipe = () if "--resume" in more or "--recipe" in more else ("--recipe", "none")
+    return ["train", GAME, "--run", str(folder), *recipe, *sets, *more]
 
 
 _LIMITED = """

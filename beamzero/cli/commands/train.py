@@ -41,8 +41,8 @@ def train_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="Settings that are known to work, as beamzero recipes lists them, or a .toml file of yours;"
-            " by default GAME_quick, or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one."
+            help="Settings that are known to work, as beamzero recipes lists them, or a .toml file of yours; by default"
+            " GAME_quick, or GAME_ALGORITHM_quick with --algo ALGORITHM, where there is one; none: the bare defaults."
         ),
     ] = None,
     set_: Annotated[
@@ -120,6 +120,8 @@ def train_command(
 
 def _recipe(name: str | None, game: str, algorithm: str | None, resume: bool) -> Recipe | None:
     """Find the recipe of a run: the one that is named, or for a new run the quick one of its game."""
+    if name == "none":
+        return None
     if name is not None:
         return find_recipe(name)
     return None if resume else quick_recipe(make_game(game), algorithm)
