@@ -97,6 +97,17 @@ def relaxed_promotion() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def own_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget after a test what was registered in it: games, nets, searches and algorithms."""
+    from beamzero.core.registry import ALGORITHMS, SEARCHES
+    from beamzero.games import GAMES
+    from beamzero.nets import NETS
+
+    for registry in (ALGORITHMS, GAMES, NETS, SEARCHES):
+        monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+
 @pytest.fixture
 def relaxed() -> Callable[[], contextlib.AbstractContextManager[None]]:
     """`relaxed_promotion`, for tests that would rather not import it: ``with relaxed(): ...``."""

@@ -17,9 +17,6 @@ import matplotlib
 import pytest
 
 import beamzero as bz
-from beamzero.core.registry import ALGORITHMS, SEARCHES
-from beamzero.games import GAMES
-from beamzero.nets import NETS
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
@@ -51,8 +48,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(EXAMPLES), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.delenv("MPLBACKEND", raising=False)  # a kernel has its own
-    for registry in (ALGORITHMS, GAMES, NETS, SEARCHES):
-        monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     for name in ("train", "battle", "rate", "score"):
         monkeypatch.setattr(bz, name, getattr(bz, name))
     yield tmp_path

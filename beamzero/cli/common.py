@@ -61,7 +61,7 @@ SaveGames = Annotated[
 ]
 Moves = Annotated[
     str,
-    typer.Option(help="Moves to play first, separated by commas; a roll of dice follows its move: 6/5:4-2."),
+    typer.Option(help="Moves to play first, separated by commas or spaces; a roll of dice follows its move: 6/5:4-2."),
 ]
 StartPosition = Annotated[
     str | None,

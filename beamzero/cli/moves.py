@@ -8,8 +8,8 @@ from beamzero.records.record import Followed, GameRecord, first_state
 
 
 def split_moves(text: str) -> list[str]:
-    """Split a text such as ``d,d,c`` into moves."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+    """Split a text such as ``d,d,c`` or ``d d c`` into moves."""
+    return text.replace(",", " ").split()
 
 
 def play_moves(game: Game, moves: str, position: str | None = None) -> State:

@@ -107,7 +107,7 @@ def make_position(game: Game, moves: str | Sequence[str] = (), start: str | None
     A text holds moves with commas or spaces between them.
     """
     state = game.init(jax.random.key(0)) if start is None else require_decision(game, game.read_position(start))
-    words = [word for word in moves.replace(",", " ").split() if word] if isinstance(moves, str) else list(moves)
+    words = moves.replace(",", " ").split() if isinstance(moves, str) else list(moves)
     begun = Position(game, state)
     for number, word in enumerate(words, 1):
         try:

@@ -20,7 +20,7 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.core.errors import BadInput
-from beamzero.core.registry import ALGORITHMS, SEARCHES, missing_members
+from beamzero.core.registry import ALGORITHMS, missing_members
 from beamzero.core.user_code import load_file
 from beamzero.games import make_game
 from beamzero.nets import NETS
@@ -53,8 +53,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     """The folder that a user works in; what is registered in it is forgotten after the test."""
     shutil.copy(EXAMPLE, tmp_path)
     monkeypatch.chdir(tmp_path)
-    for registry in (ALGORITHMS, NETS, SEARCHES):
-        monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     load_file.cache_clear()
     return tmp_path
 

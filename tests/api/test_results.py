@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import pytest
 
 import beamzero as bz
-from beamzero.core.registry import SEARCHES
 from beamzero.core.tables import TextTable
 from beamzero.search.evaluator import SearchResult, choose_best
 from beamzero.search.protocol import OneStep, Spent
@@ -106,8 +105,7 @@ class Smallest(OneStep):
         return Spent(jnp.int32(1), one, one, one)
 
 
-def test_a_search_of_ones_own_is_an_agent(monkeypatch):
-    monkeypatch.setattr(SEARCHES, "_registered", dict(SEARCHES._registered))
+def test_a_search_of_ones_own_is_an_agent():
     game = bz.make_game("tic_tac_toe")
     assert bz.make_player(Smallest, game).name == "Smallest"
     assert bz.make_player(Smallest(twist=True), game, seconds=0.5).name == "Smallest:twist=true,seconds=0.5"

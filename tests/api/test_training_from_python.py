@@ -14,7 +14,6 @@ from flax import nnx
 
 import beamzero as bz
 from beamzero.cli import main
-from beamzero.core.registry import ALGORITHMS
 from beamzero.games import GAMES
 from beamzero.nets import NETS
 from beamzero.training.report import Report
@@ -83,8 +82,6 @@ class Perceptron(nnx.Module):
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for registry in (ALGORITHMS, GAMES, NETS):
-        monkeypatch.setattr(registry, "_registered", dict(registry._registered))
     return tmp_path
 
 
@@ -99,7 +96,8 @@ class Heard(Report):
 def test_a_run_is_that_of_the_command_line(folder, capsys):
     few = ["--set", "games=8", "--set", "rate_games=4", "--set", "anchor_games=4", "--set", "rate_against=random"]
     net = "mlp:width=8,depth=1"
-    words = ["train", "tic_tac_toe", *few, "--set", "expand=3", "--set", f"value_net={net}", "--set", f"q_net={net}"]
+    nets = ["--set", f"value_net={net}", "--set", f"q_net={net}"]
+    words = ["train", "tic_tac_toe", "--recipe", "none", *few, "--set", "expand=3", *nets]
     assert main([*words, "--iterations", "2", "--run", "typed", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["iterations"] == 2
     run = bz.train("tic_tac_toe", PROBS, iterations=2, folder="called", **FEW)

@@ -112,7 +112,7 @@ def test_packages_and_extras_are_those_of_the_project():
         if asked := re.fullmatch(r"pip install 'beamzero\[(\w+)\]'", how):
             named.add(asked[1])
             assert package in extras[asked[1]] or (asked[1], package) == ("cuda", "jax-cuda13-plugin")
-    assert named == extras.keys() - {"dev"}
+    assert named == extras.keys() - {"dev", "docs"}
 
 
 def test_a_package_that_is_needed_is_missed(capsys, without):

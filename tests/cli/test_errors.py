@@ -102,6 +102,7 @@ class Named(Fine):
 
 
 TRAIN = ["train", "tic_tac_toe", "--run", "new"]
+BARE = [*TRAIN, "--recipe", "none"]
 WRONG: list[tuple[list[str], str]] = [
     # commands and options
     (["fly"], "No such command 'fly' (beamzero --help lists the commands)\n"),
@@ -226,8 +227,8 @@ WRONG: list[tuple[list[str], str]] = [
     ([*TRAIN, "--set", "drop_ratio=1"], "drop_ratio is 1.0, but must be 0.0 to 0.99"),
     ([*TRAIN, "--set", "symmetry=maybe"], "symmetry is 'maybe', but must be true or false"),
     ([*TRAIN, "--set", "precision=float16"], "precision is 'float16', but must be auto, float32 or bfloat16"),
-    ([*TRAIN, "--set", "q_games=2000"], "q_games is 2000, but must be at most games, 1000"),
-    ([*TRAIN, "--set", "q_games_per_step=7"], "q_games_per_step is 7, but must divide the 1000 games"),
+    ([*BARE, "--set", "q_games=2000"], "q_games is 2000, but must be at most games, 1000"),
+    ([*BARE, "--set", "q_games_per_step=7"], "q_games_per_step is 7, but must divide the 1000 games"),
     ([*TRAIN, "--set", "value_net=transformer"], "unknown net 'transformer' (there are: conv, dense, mlp, resnet)"),
     ([*TRAIN, "--set", "value_net=mlp:width=0"], "mlp: width is 0, but must be 1 to 8192"),
     ([*TRAIN, "--set", "value_net=mlp:size=3"], "mlp has no setting 'size' (it has: width, depth)"),
