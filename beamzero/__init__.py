@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from beamzero.algorithms.alphazero.settings import AlphaZeroSettings as AlphaZero
     from beamzero.algorithms.probs.settings import ProbsSettings as Probs
     from beamzero.algorithms.td.settings import TdSettings as Td
+    from beamzero.api.games import PlayedGame, play_game, read_games
     from beamzero.api.matches import Ratings, Scores, battle, rate, score
     from beamzero.api.playing import PositionAnalysis, analyse, make_player, play
     from beamzero.api.training import TrainingRun, load, train
@@ -41,6 +42,7 @@ __all__ = [
     "Game",
     "Limit",
     "NetSettings",
+    "PlayedGame",
     "Player",
     "Position",
     "PositionAnalysis",
@@ -57,7 +59,9 @@ __all__ = [
     "make_game",
     "make_player",
     "play",
+    "play_game",
     "rate",
+    "read_games",
     "score",
     "setting",
     "train",
@@ -71,6 +75,7 @@ _HOMES = {
     "Game": "beamzero.games:Game",
     "Limit": "beamzero.search.limit:Limit",
     "NetSettings": "beamzero.nets:NetSettings",
+    "PlayedGame": "beamzero.api.games:PlayedGame",
     "Player": "beamzero.players:Player",
     "Position": "beamzero.games.position:Position",
     "PositionAnalysis": "beamzero.api.playing:PositionAnalysis",
@@ -87,7 +92,9 @@ _HOMES = {
     "make_game": "beamzero.games:make_game",
     "make_player": "beamzero.api.playing:make_player",
     "play": "beamzero.api.playing:play",
+    "play_game": "beamzero.api.games:play_game",
     "rate": "beamzero.api.matches:rate",
+    "read_games": "beamzero.api.games:read_games",
     "score": "beamzero.api.matches:score",
     "setting": "beamzero.training.settings:setting",
     "train": "beamzero.api.training:train",

@@ -13,6 +13,7 @@ from beamzero.core.errors import BadInput
 from beamzero.core.registry import load_object
 from beamzero.games.chance import parse_outcome, require_decision
 from beamzero.games.game import CHANCE, Game, State
+from beamzero.games.views import side_names
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -74,8 +75,7 @@ class Position:
     @property
     def to_move(self) -> str | None:
         """Name the side to move, as the game's players do; None once the game is over."""
-        names = self.game.view(self.state).get("sides", ("first", "second"))
-        return None if self.side is None else names[self.side]
+        return None if self.side is None else side_names(self.game.view(self.state))[self.side]
 
     @property
     def reason(self) -> str | None:

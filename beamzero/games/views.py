@@ -111,3 +111,9 @@ class TextView(AnyView):
 
 View = GridView | SowingView | PointsView | CardsView | PokerView | TextView
 """A position as data to be drawn; `kind` says which of these types it is."""
+
+
+def side_names(view: View) -> tuple[str, str]:
+    """Return the names of the two sides."""
+    first, second = view.get("sides", SIDE_NAMES)
+    return first, second

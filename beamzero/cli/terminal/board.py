@@ -14,7 +14,7 @@ from beamzero.cli.terminal.points import SIGNS, draw_points
 from beamzero.cli.terminal.sowing import draw_sowing
 from beamzero.games import Game, State
 from beamzero.games.grid import LETTERS, STONES
-from beamzero.games.views import SIDE_NAMES, GridView, PointsView, SowingView, View
+from beamzero.games.views import GridView, PointsView, SowingView, View, side_names
 
 Square = tuple[int, int]
 """Row and column, from 0 at the bottom left."""
@@ -44,12 +44,6 @@ def draw_board(game: Game, state: State, before: State | None, seat: int, colour
     else:
         return Text(game.show(state, seat))
     return drawn.append(f"\n {view['note']}") if view.get("note") else drawn
-
-
-def side_names(view: View) -> tuple[str, str]:
-    """Return the names of the two sides."""
-    first, second = view.get("sides", SIDE_NAMES)
-    return first, second
 
 
 def side_text(game: Game, state: State, side: int, colour: bool, brief: bool = False) -> Text:

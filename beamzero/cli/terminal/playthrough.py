@@ -88,7 +88,8 @@ class Playthrough:
         """Return the game so far in the form that a review reads."""
         actions = [self.game.parse_action(turn.state, turn.move) for turn in self.turns[:-1]]
         record = GameRecord(self.game.spec, tuple(self.moves))
-        return Followed(record, self.game, [turn.state for turn in self.turns], actions)
+        thrown = [turn.thrown for turn in self.turns[:-1]]
+        return Followed(record, self.game, [turn.state for turn in self.turns], actions, thrown)
 
     def draw_key(self) -> Array:
         """Return the random key of this position: another one for each game and each position in it."""

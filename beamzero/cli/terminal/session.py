@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_names, side_text
+from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_text
 from beamzero.cli.terminal.playthrough import Playthrough
 from beamzero.cli.terminal.values import draw_analysis, draw_move, draw_values
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
-from beamzero.games.views import SIDE_NAMES
+from beamzero.games.views import SIDE_NAMES, side_names
 from beamzero.players import Player
 from beamzero.players.analysis import analyse, list_moves
 from beamzero.players.player import batch_of_one
