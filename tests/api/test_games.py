@@ -41,7 +41,7 @@ def test_a_saved_game_is_read_again_and_games_are_added(played, tmp_path):
 
 def test_a_review_names_the_move_that_lost(played):
     seen = played.review("lookahead:3", progress=False)
-    assert seen.mistakes == ["5 c3??"]
+    assert seen.mistakes == ["4 b2??", "5 c3??"]
     rows = seen.as_dicts()
     assert [row["move"] for row in rows] == list(played.moves) and rows[4]["best"] == "b3"
     assert [row["value_after"] for row in rows[:-1]] == [row["value"] for row in rows[1:]]
