@@ -56,6 +56,7 @@ check: setup-dev ## lint, formatting, types, and tests of the source tree itself
 	$(RUN_PYTHON) -m ruff check
 	$(RUN_PYTHON) -m ruff format --check
 	$(RUN_PYTHON) -m mypy
+	$(RUN_PYTHON) -m mypy --strict --follow-imports=silent examples
 	$(RUN_PYTHON) -m pytest -q -m check tests/checks
 
 docs: ## build the documentation as a site into site/; open site/index.html

@@ -50,7 +50,7 @@ class Timed(Player):
     def deterministic(self) -> bool:  # type: ignore[override]
         return self.player.deterministic
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         return self.player.think(states, key)
 
     def choose(self, states: State, mask: Array, key: Array) -> Array:

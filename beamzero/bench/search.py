@@ -158,7 +158,7 @@ class _Counting(Player):
         self.game, self.nodes, self._rows = game, 0, rows
         self._search = jax.jit(lambda states, key: search(game, evaluator, states, key))
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         return self._search(states, key)
 
     def choose(self, states: State, mask: Array, key: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
+import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -89,8 +90,21 @@ def field_types(kind: type) -> dict[str, type]:
     """List the fields of a dataclass by name, with their types (bool, int, float or str)."""
     if not dataclasses.is_dataclass(kind):
         return {}
-    kinds = {"bool": bool, "int": int, "float": float, "str": str}
-    return {f.name: f.type if isinstance(f.type, type) else kinds[f.type] for f in dataclasses.fields(kind)}
+    return {field.name: _type_of(kind, field) for field in dataclasses.fields(kind)}
+
+
+def _type_of(kind: type, field: dataclasses.Field[Any]) -> type:
+    """Find the type that an annotation stands for; KeyError where it is not known."""
+    kinds: dict[Any, type] = {"bool": bool, "int": int, "float": float, "str": str}
+    if field.type in kinds:
+        return kinds[field.type]
+    if isinstance(field.type, type):
+        return field.type
+    try:  # another name of a type
+        found: type = typing.get_type_hints(kind)[field.name]
+    except (NameError, TypeError) as error:
+        raise KeyError(str(error)) from None
+    return found
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import jax
@@ -49,7 +49,28 @@ def _compile_rules(cls: type) -> None:
     """
     for name, rule in vars(cls).copy().items():
         if name in RULES and not getattr(rule, "__isabstractmethod__", False):
-            setattr(cls, name, jax.jit(rule, static_argnums=0, inline=True))
+            setattr(cls, name, _explaining(jax.jit(rule, static_argnums=0, inline=True), name))
+
+
+def _explaining(program: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Make a rule that says what to pass where it was given a text or a `Position`, in place of JAX's error."""
+
+    @functools.wraps(program)
+    def rule(game: Game, *arguments: Any, **named: Any) -> Any:
+        try:
+            return program(game, *arguments, **named)
+        except TypeError:
+            for argument in (*arguments, *named.values()):
+                if isinstance(argument, str):
+                    raise BadInput(
+                        f"{name} takes the number of an action, not {argument!r}: position.play({argument!r}) takes its"
+                        f" name, and game.parse_action(state, {argument!r}) gives its number"
+                    ) from None
+                if hasattr(argument, "state") and hasattr(argument, "to_svg"):
+                    raise BadInput(f"{name} takes a state, not a Position: position.state is one") from None
+            raise
+
+    return rule
 
 
 class Game(abc.ABC):

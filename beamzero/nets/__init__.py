@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from beamzero.search.evaluator import Evaluator, zero_evaluator
 
 __all__ = [
     "NETS",
+    "AnyNet",
     "Net",
     "NetSettings",
     "Weights",
@@ -41,14 +42,21 @@ NETS = Registry("net", "beamzero.nets", "beamzero.nets.architectures:BUILT_IN_NE
 Weights = dict[str, Any]
 """The weights of a net: a nested dict of float32 arrays. Batch norms have their running statistics among them."""
 
+if TYPE_CHECKING:
+    AnyNet = str | NetSettings | type[NetSettings] | type[nnx.Module]
+else:
+    AnyNet = str  # what it is once the settings are made
+"""A net in the settings of an algorithm: a text such as "mlp:width=64", settings, or a class of yours."""
+
 _LONGEST_TEXT = 1000
 
 _RUNNING_STATISTICS = ("mean", "var")
 """Names of the running statistics of batch norms; no other weights have them."""
 
 
-def make_net(text: str) -> NetSettings:
+def make_net(text: AnyNet) -> NetSettings:
     """Make the settings of the net that a text such as ``mlp:width=256,depth=3`` names."""
+    text = cast(str, text)
     if len(text) > _LONGEST_TEXT:
         raise BadInput(f"the text of a net has {len(text)} characters, but may have at most {_LONGEST_TEXT}")
     spec = parse(text)

@@ -153,7 +153,7 @@ def _place(keys: Array, key: Array) -> Array:
 # --- playing ---------------------------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class BookPlayer(Player):
     """A player that answers from a book where it can, and leaves other positions to another player."""
 
@@ -171,7 +171,7 @@ class BookPlayer(Player):
         """Look up B positions in the book."""
         return look_up(self.game, self.table, states)
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         """Give the other player's result, or for a position in the book one with the book's move and value."""
         answer = self.look_up(states)
         known = _as_result(self.game, states, answer)

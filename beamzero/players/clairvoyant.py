@@ -23,7 +23,7 @@ from beamzero.solvers.clairvoyance import Clairvoyance, Solver
 from beamzero.solvers.exhaustive import Exhaustive
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class ClairvoyantPlayer(Player):
     """A player that deals the hidden cards many times, solves each deal with open cards, and plays the best average."""
 
@@ -35,7 +35,7 @@ class ClairvoyantPlayer(Player):
     def bytes_needed(self, rows: int, with_results: bool = False) -> int:
         return self.search.bytes_needed(self.game, rows)
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         return self.search(self.game, states, key)
 
     def choose(self, states: State, mask: Array, key: Array) -> Array:

@@ -17,6 +17,7 @@ from beamzero.core.cores import programs_at_once, side_by_side, to_host
 from beamzero.core.errors import BadInput
 from beamzero.core.packing import apply_in_chunks, apply_packed, pack
 from beamzero.games import Game, State
+from beamzero.games.position import Position
 from beamzero.search.children import is_narrow
 from beamzero.search.drive import Snapshot, Timer, Watch, no_watch, think
 from beamzero.search.evaluator import Evaluator, SearchResult
@@ -34,12 +35,17 @@ FORFEIT = -1
 class Player(abc.ABC):
     """A player of one game, which chooses a move in each of B positions.
 
-    >>> import jax
     >>> import beamzero as bz
     >>> player = bz.make_player("lookahead:3", "tic_tac_toe")
-    >>> state = player.game.position("a1 b1 a2 b2").state
-    >>> player.game.action_name(state, player.consider(state, jax.random.key(0)).action)
-    'a3'
+    >>> player
+    <lookahead:3, a player of tic_tac_toe>
+    >>> player.think(player.game.position("a1 b1 a2 b2"))
+    action  value  policy
+    6       +1.00    100%  proven
+    2       -1.00      0%  proven
+    5       -1.00      0%  proven
+    7       +0.00      0%
+    8       -1.00      0%  proven
     """
 
     name: str
@@ -50,8 +56,24 @@ class Player(abc.ABC):
     deterministic: bool
     """True if equal positions always get equal moves, so that games repeat."""
 
+    def __repr__(self) -> str:
+        return f"<{self.name}, a player of {self.game.spec}>"
+
+    def think(self, states: State | Position, key: Array | None = None) -> SearchResult:
+        """Search one position, or a batch of B, none of them over. Returns the values of their moves and those to play.
+
+        For one position, a state or a `Position`, no array of the result has a batch axis. The key decides between
+        equal moves, and what the search draws.
+        """
+        key = jax.random.key(0) if key is None else key
+        if isinstance(states, Position):
+            states = states.state
+        if not _is_one_state(self.game, states):
+            return self.think_batch(states, key)
+        return jax.tree.map(lambda x: x[0], self.think_batch(batch_of_one(states), key))
+
     @abc.abstractmethod
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         """Search B positions, none of them over. Returns the values of their moves and the ones to play."""
 
     @abc.abstractmethod
@@ -70,7 +92,7 @@ class Player(abc.ABC):
         snapshots during the search, and the last one.
         """
         timer = timer or Timer()
-        result = jax.device_get(self.think(batch_of_one(state), key))
+        result = jax.device_get(self.think_batch(batch_of_one(state), key))
         snapshot = Snapshot(result, outlook_of([int(result.action[0])], result), 0, 0, timer.elapsed)
         watch(snapshot)
         return snapshot
@@ -156,6 +178,20 @@ class Player(abc.ABC):
         return self.choose(states, mask, key)
 
 
+@functools.lru_cache(maxsize=64)
+def _axes_of_state(game: Game) -> list[int]:
+    """Count the axes of each array of one state."""
+    return [array.ndim for array in jax.tree.leaves(jax.eval_shape(game.init, jax.random.key(0)))]
+
+
+def _is_one_state(game: Game, states: State) -> bool:
+    """Tell one state from a batch; BadInput where it is no state of the game."""
+    axes, given = _axes_of_state(game), [np.ndim(array) for array in jax.tree.leaves(states)]
+    if given != axes and given != [number + 1 for number in axes]:
+        raise BadInput(f"this is no state of {game.spec}, nor a batch of states: game.position() has one")
+    return given == axes
+
+
 def batch_of_one(state: State) -> State:
     """Make a batch of one state."""
     return jax.tree.map(lambda x: np.asarray(x)[None], state)
@@ -184,7 +220,7 @@ def choose_one_by_one(player: Player, states: State, mask: Array, key: Array) ->
     return jax.device_put(moves)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class SearchPlayer(Player):
     """A player by a search with an evaluator. Players that differ only in weights share their compiled code.
 
@@ -210,7 +246,7 @@ class SearchPlayer(Player):
         programs = min(programs_at_once(self.on_host), _CHUNKS, rows)
         return programs * self.search.bytes_needed(self.game, _chunk_of(rows))
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         if not self.limit:
             return self._back(_think(self.game, self.search, *self._there((self.evaluator, states, key))))
         states = jax.device_get(states)

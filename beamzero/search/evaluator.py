@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import Partial
 
+from beamzero.core.tables import TextTable
 from beamzero.games import Game, State
 
 
@@ -63,6 +65,33 @@ class SearchResult(NamedTuple):
     value: Array  # float32 [B] the value of the root for its side to move
     nodes: Array  # int32 [B] positions that the search made
     proven: Array  # bool [B, A] moves whose value the rules alone decide
+
+    def __repr__(self) -> str:
+        if isinstance(self.action, jax.core.Tracer) or np.ndim(self.values) > 2:
+            return f"SearchResult(values={self.values!r})"
+        if np.ndim(self.values) == 1:
+            return str(_moves_table(jax.device_get(self)))
+        rows = zip(*jax.device_get((self.action, self.value, self.nodes)), strict=True)
+        texts = [
+            (str(number), str(action), f"{value:+z.2f}", f"{nodes:,}")
+            for number, (action, value, nodes) in enumerate(rows)
+        ]
+        return str(TextTable(("position", "action", "value", "nodes"), texts))
+
+
+def _moves_table(found: SearchResult) -> TextTable:
+    """Lay out the legal moves of one position, the likeliest first."""
+    legal = [action for action in np.argsort(-found.policy, kind="stable").tolist() if found.values[action] > -np.inf]
+    rows = [
+        (
+            str(action),
+            f"{found.values[action]:+z.2f}",
+            f"{found.policy[action]:.0%}",
+            "proven" if found.proven[action] else "",
+        )
+        for action in legal
+    ]
+    return TextTable(("action", "value", "policy", ""), rows)
 
 
 @functools.partial(jax.jit, inline=True)

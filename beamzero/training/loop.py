@@ -68,6 +68,12 @@ def train(request: RunRequest, report: Report = NO_REPORT, executor: Executor = 
             run = run.seal()
         if not request.resume and not request.changes:
             report.message(describe_choice(request.recipe, game, request.algorithm))
+        if not request.resume and request.iterations is not None and request.iterations < algorithm.settings.iterations:
+            planned, asked = algorithm.settings.iterations, request.iterations
+            report.message(
+                f"stops after {asked} of the {planned} iterations over which learning rates fall; the setting"
+                f" iterations={asked} plans a whole training of {asked}"
+            )
         training = _Training(request, run, algorithm, seed, executor, metrics, report, ask_for_interrupt, check_folder)
         return training.go()
 

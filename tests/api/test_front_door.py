@@ -10,9 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import numpy as np
 import pytest
 
 import beamzero as bz
+from beamzero.players.player import batch_of_one
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted({"beamzero", *(getattr(bz, name).__module__ for name in bz.__all__)})
@@ -56,3 +59,38 @@ def test_the_examples_in_docstrings_run(name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", bz.__all__)
 def test_every_name_has_an_example(name):
     assert ">>>" in (inspect.getdoc(getattr(bz, name)) or "")
+
+
+def test_a_player_takes_one_position_or_a_batch_and_shows_a_table():
+    player = bz.make_player("lookahead:3", "tic_tac_toe")
+    position = player.game.position("a1 b1 a2 b2")
+    one = player.think(position)
+    assert int(one.action) == int(player.think(position.state).action) == 6 and one.values.shape == (9,)
+    batch = player.think(batch_of_one(position.state), jax.random.key(0))
+    assert batch.values.shape == (1, 9) and np.array_equal(batch.values[0], one.values)
+    assert repr(one).splitlines()[1].split() == ["6", "+1.00", "100%", "proven"]
+    assert repr(batch).splitlines()[1].split()[:2] == ["0", "6"]
+    assert repr(player) == "<lookahead:3, a player of tic_tac_toe>"
+    with pytest.raises(bz.BadInput, match=r"no state of tic_tac_toe.*game\.position\(\)"):
+        player.think("a1")
+
+
+def test_rules_say_what_they_take_where_they_get_a_name_or_a_position():
+    game = bz.make_game("connect_four")
+    position = game.position()
+    with pytest.raises(bz.BadInput, match=r"the number of an action, not 'd': position\.play\('d'\)"):
+        game.step(position.state, "d")
+    with pytest.raises(bz.BadInput, match=r"legal takes a state, not a Position: position\.state"):
+        game.legal(position)
+
+
+def test_a_net_of_a_cell_is_a_setting_for_a_type_checker(tmp_path):
+    program = tmp_path / "own.py"
+    program.write_text(
+        "from flax import nnx\nimport beamzero as bz\n\nclass Mine(nnx.Module):\n    pass\n\n"
+        'bz.Probs(value_net=Mine, q_net="mlp")\nbz.AlphaZero(net=Mine)\nbz.Td(value_net=Mine)\n'
+        "reveal_type(bz.play_game)\nbz.Probs(value_net=3)\n"
+    )
+    words = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(program)]
+    said = subprocess.run(words, capture_output=True, text=True, cwd=ROOT).stdout
+    assert said.count(" error:") == 1 and 'own.py:11: error: Argument "value_net"' in said and "PlayedGame" in said

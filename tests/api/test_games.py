@@ -43,7 +43,7 @@ def test_a_review_names_the_move_that_lost(played):
     seen = played.review("lookahead:3", progress=False)
     assert seen.mistakes == ["4 b2??", "5 c3??"]
     rows = seen.as_dicts()
-    assert [row["move"] for row in rows] == list(played.moves) and rows[4]["best"] == "b3"
+    assert [row["move"] for row in rows] == list(played.moves) and rows[4]["best"] == "a3"
     assert [row["value_after"] for row in rows[:-1]] == [row["value"] for row in rows[1:]]
     assert rows[-1]["value_after"] == -1 and "c3??" in repr(seen) and "<table" in seen._repr_html_()
     assert seen.plot().axes
@@ -51,7 +51,7 @@ def test_a_review_names_the_move_that_lost(played):
 
 def test_dice_are_kept_with_the_moves_and_the_same_seed_gives_the_same_game(tmp_path):
     one, same = (bz.play_game("random", "random", game="backgammon", seed=3, progress=False) for _ in range(2))
-    assert one.moves == same.moves and ":" in one.moves[0]
+    assert one.moves == same.moves and any(":" in move for move in one.moves)
     assert bz.read_games(one.save(tmp_path / "games.jsonl"))[0].moves == one.moves
 
 

@@ -108,7 +108,11 @@ def test_a_run_is_that_of_the_command_line(folder, capsys):
 def test_a_game_of_ones_own_is_trained_resumed_exported_and_loaded(folder):
     heard = Heard()
     run = bz.train(Pile(heap=6), PROBS, iterations=1, folder="run", **{**FEW, "progress": heard})
-    assert heard.messages == ["another process finds run when it is given the game Pile: see TrainingRun"]
+    assert heard.messages == [
+        "stops after 1 of the 100 iterations over which learning rates fall; the setting iterations=1 plans a whole"
+        " training of 1",
+        "another process finds run when it is given the game Pile: see TrainingRun",
+    ]
     assert len(run.metrics()) == 1 and run.rating["scores"].keys() == {"random"}
     assert run.plot().axes and run.game == Pile(heap=6)
     assert "<table" in run._repr_html_() and "data:image/png" in run._repr_html_() and "Pile:heap=6" in repr(run)

@@ -233,7 +233,7 @@ class Told(Player):
     moves: dict[bytes, int]
     deterministic: bool = True
 
-    def think(self, states, key):
+    def think_batch(self, states, key):
         raise NotImplementedError
 
     def choose(self, states, mask, key):

@@ -55,10 +55,10 @@ def test_a_win_at_once_is_best_proven_and_the_whole_line(name):
 
 
 def test_a_beam_search_is_made_once(monkeypatch):
-    def think(self, states, key):
+    def think_batch(self, states, key):
         raise AssertionError("a second search")
 
-    monkeypatch.setattr(SearchPlayer, "think", think)
+    monkeypatch.setattr(SearchPlayer, "think_batch", think_batch)
     analysis = analyse(SMALL, beam(SMALL, 40), play_moves(SMALL, "a"), jax.random.key(0))
     assert len(analysis.line) > 1 and analysis.nodes > 40
 

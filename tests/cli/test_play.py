@@ -42,7 +42,7 @@ class FirstMove(Player):
         self.game = game
         self.keys: list[tuple[int, ...]] = []
 
-    def think(self, states, key):
+    def think_batch(self, states, key):
         self.keys.append(tuple(np.asarray(jax.random.key_data(key)).tolist()))
         legal = jax.vmap(self.game.legal)(states)
         values = jnp.where(legal, jnp.arange(legal.shape[1], dtype=jnp.float32)[None] / -10, -jnp.inf)
@@ -442,8 +442,8 @@ def test_a_side_that_moves_again_is_told_so():
 
 def test_an_agent_that_moves_again_does_so_before_it_asks():
     class Second(FirstMove):
-        def think(self, states, key):
-            result = super().think(states, key)
+        def think_batch(self, states, key):
+            result = super().think_batch(states, key)
             heap = int(states.heap[0])
             return result._replace(action=jnp.array([1 if heap in (11, 9) else 0]))
 

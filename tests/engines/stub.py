@@ -56,7 +56,7 @@ class Patient(Player):
         nothing = np.zeros(values.shape, bool)
         return SearchResult(np.array([actions[-1]]), values, policy, np.array([0.25]), np.array([0]), nothing)  # type: ignore[arg-type]
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         raise NotImplementedError
 
     def choose(self, states: State, mask: Array, key: Array) -> Array:

@@ -363,9 +363,9 @@ class Watched(Player):
         self.asked, self.thoughts = [], 0
         self.inner = SearchPlayer("random", TIC_TAC_TOE, AnyMove(), zero_evaluator(TIC_TAC_TOE), deterministic=False)
 
-    def think(self, states, key):
+    def think_batch(self, states, key):
         self.thoughts += 1
-        return self.inner.think(states, key)
+        return self.inner.think_batch(states, key)
 
     def choose(self, states, mask, key):
         self.asked.append(np.asarray(mask).tolist())

@@ -7,7 +7,7 @@ from typing import Self
 
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
-from beamzero.nets import make_net
+from beamzero.nets import AnyNet, make_net
 from beamzero.search.mcts.mcts import MOST_SIMULATIONS
 from beamzero.training.settings import RunSettings, check_shards, default_shards, setting
 
@@ -83,7 +83,7 @@ class AlphaZeroSettings(RunSettings):
         (0, 16),
     )
 
-    net: str = setting(
+    net: AnyNet = setting(
         "mlp:width=256,depth=3", "The net, which gives the policy and the value, such as mlp:width=256,depth=3."
     )
     learning_rate: float = setting(0.003, "Learning rate (Adam).", (1e-9, 1.0))

@@ -10,7 +10,7 @@ import jax
 from beamzero.core.devices import device_count
 from beamzero.core.errors import BadInput
 from beamzero.games import Game
-from beamzero.nets import make_net
+from beamzero.nets import AnyNet, make_net
 from beamzero.search.beam import MOST_EXPANSIONS, BeamSearch
 from beamzero.training.settings import RunSettings, check_shards, default_shards, setting
 
@@ -75,8 +75,8 @@ class ProbsSettings(RunSettings):
         (0.0, 1.0),
     )
 
-    value_net: str = setting("mlp:width=128,depth=3", "The net V, such as mlp:width=256,depth=3.")
-    q_net: str = setting("mlp:width=256,depth=3", "The net Q.")
+    value_net: AnyNet = setting("mlp:width=128,depth=3", "The net V, such as mlp:width=256,depth=3.")
+    q_net: AnyNet = setting("mlp:width=256,depth=3", "The net Q.")
     value_learning_rate: float = setting(0.003, "Learning rate of V (Adam).", (1e-9, 1.0))
     q_learning_rate: float = setting(0.003, "Learning rate of Q (Adam).", (1e-9, 1.0))
     value_batch_size: int = setting(128, "Minibatch of V.", (1, 10**6))

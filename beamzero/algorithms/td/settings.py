@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from beamzero.nets import make_net
+from beamzero.nets import AnyNet, make_net
 from beamzero.training.settings import RunSettings, setting
 
 
@@ -27,7 +27,7 @@ class TdSettings(RunSettings):
         "The probability of any move in place of the best. Where there are dice, they see to it that much is met.",
         (0.0, 1.0),
     )
-    value_net: str = setting("mlp:width=128,depth=2", "The net, such as mlp:width=128,depth=2.")
+    value_net: AnyNet = setting("mlp:width=128,depth=2", "The net, such as mlp:width=128,depth=2.")
     learning_rate: float = setting(0.001, "Learning rate (Adam).", (1e-9, 1.0))
     batch_size: int = setting(
         256, "Positions in a minibatch; every position of an iteration is learned from once.", (1, 10**6)

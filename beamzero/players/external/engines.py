@@ -106,7 +106,7 @@ def _kill_all(engines: list[Engine]) -> None:
         engine.kill()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class ExternalPlayer(Player):
     """A player by an external engine, of any protocol."""
 
@@ -183,7 +183,7 @@ class UciPlayer(ExternalPlayer):
         assert isinstance(said, Choice)
         return said
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         """Give the move that the engine would play, and the values of all moves from a second search."""
         host = jax.device_get(states)
         batch = len(jax.tree.leaves(host)[0])
@@ -246,7 +246,7 @@ class GtpPlayer(ExternalPlayer):
             state = step(self.game, state, action)
         return history
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         self._known(None)
         raise AssertionError
 

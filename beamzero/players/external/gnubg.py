@@ -148,7 +148,7 @@ class GnubgPlayer(ExternalPlayer):
             now = jax.device_get(step(self.game, now, action))
         return first
 
-    def think(self, states: State, key: Array) -> SearchResult:
+    def think_batch(self, states: State, key: Array) -> SearchResult:
         raise BadInput(f"{self.name} says its moves and not what it thinks: it plays battles and ratings alone")
 
 
