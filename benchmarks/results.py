@@ -41,7 +41,7 @@ five minutes on 2 cores, without a GPU, and its agent scores 0.889 (0.868 to 0.9
 | question | section |
 |---|---|
 | How strong is the first agent I train? | [The quick recipe](#the-quick-recipe-2-cores) |
-| What do one, two or five minutes of training buy, in each game? | [What training time buys](#what-training-time-buys) |
+| What do one, two or five minutes of training buy? | [a table for each game](#what-training-time-buys) |
 | How strong are the agents that ship? | [a page of their own](agents.md) |
 | Does the PROBS paper's first figure come out again? | [yes](#the-probs-papers-first-figure-h200) |
 | Its second figure? | [yes](#the-probs-papers-second-figure-h200) |
@@ -50,7 +50,8 @@ five minutes on 2 cores, without a GPU, and its agent scores 0.889 (0.868 to 0.9
 | And all of them together? | [by 300 Elo](#what-helps-probs-all-of-it-together-h200) |
 | PROBS or AlphaZero? | [a page of its own](alphazero.md#probs-and-alphazero-under-one-budget) |
 | How fast are the rules? | [Games](#games) |
-| How fast are the searches? | [beam](#the-beam-search-against-its-bare-nets), [tree](#monte-carlo-tree-search), [classic](search.md) |
+| How fast is the beam search? | [0.80 of its bare nets, or more](#the-beam-search-against-its-bare-nets) |
+| How fast are the other searches? | [tree](#monte-carlo-tree-search), [classic](search.md) |
 | How often is an agent wrong? | [solved positions](#how-often-is-it-wrong) |
 
 Words used below:
