@@ -35,16 +35,16 @@ HEAD = """# Agents that ship
 
 <!-- Written by `python benchmarks/ship.py page` from what the agents' files say: change those, not this page. -->
 
-Every trained agent that comes with the package, with its strength. Play against the one of a game, at `--level` beginner,
-easy, medium, hard or full ([levels](#levels)):
+Every trained agent that comes with the package, with its strength. Play against the one of a game, at `--level`
+beginner, easy, medium, hard or full ([levels](#levels)):
 
     beamzero play GAME --level easy
     beamzero agents --json            # settings, training and claims of each
     beamzero verify-agents            # measures all of this again, with other games
     beamzero verify-agents NAME
 
-Each agent is one file in `beamzero/agents`, with its settings, how it was made and what was measured of it inside. All were
-measured on two cores of an x86-64 server CPU.
+Each agent is one file in `beamzero/agents`, with its settings, how it was made and what was measured of it inside. All
+were measured on two cores of an x86-64 server CPU.
 
 - **A claim holds** if its interval and the one that is found meet.
 - **Battles** have two random first plies, or the game's own dice, and each opening is played with both colours.
