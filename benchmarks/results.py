@@ -35,8 +35,8 @@ HEAD = """# Results
 
 <!-- Written by `python benchmarks/results.py page` from the folder results: change those files, not this one. -->
 
-Measured figures, each with its command, machine and day. The one that most readers look for: `make train` takes about
-five minutes on 2 cores, without a GPU, and its agent scores 0.889 (0.868 to 0.908) against a search of three plies.
+Measured figures, each with its command, machine and day. The one that most readers look for: `make train` takes
+four minutes on 2 cores, without a GPU, and its agent scores 0.889 (0.868 to 0.908) against a search of three plies.
 
 | question | section |
 |---|---|
