@@ -35,22 +35,33 @@ HEAD = """# Agents that ship
 
 <!-- Written by `python benchmarks/ship.py page` from what the agents' files say: change those, not this page. -->
 
-Each is one file in `beamzero/agents`, with its settings, how it was made and what was measured of it inside;
-`beamzero agents --json` prints that. `beamzero play GAME` plays against the agent of that game, at `--level` beginner,
-easy, medium, hard or full ([how](#levels)). All were measured on two cores of an x86-64 server CPU.
+Every trained agent that comes with the package, with its strength. Play against the one of a game, at `--level`
+beginner, easy, medium, hard or full ([levels](#levels)):
 
+    beamzero play GAME --level easy
+    beamzero agents --json            # settings, training and claims of each
     beamzero verify-agents            # measures all of this again, with other games
     beamzero verify-agents NAME
 
-A claim holds if its interval and the one that is found meet. Battles have two random first plies, or the game's own
-dice, and each opening is played with both colours; errors are moves that throw away what a solved position is worth
-([truth.md](truth.md)).
+Each agent is one file in `beamzero/agents`, with its settings, how it was made and what was measured of it inside. All
+were measured on two cores of an x86-64 server CPU.
+
+- **A claim holds** if its interval and the one that is found meet.
+- **Battles** have two random first plies, or the game's own dice, and each opening is played with both colours.
+- **Errors** are moves that throw away what a solved position is worth ([truth.md](truth.md)).
+- **One look** is a move by the net alone, without a search.
 
 ## Levels
 
-An agent `alphazero:NAME,level=easy` (so `probs:` and `td:`, of any file or run) has one look at its net, and now and
-then makes any legal move instead: a beginner every other move, easy one in four, medium one in ten. A hard one never
-does, and full searches as well: a second a move (AlphaZero), 100 expansions (PROBS) or all ends of its turn (TD).
+`alphazero:NAME,level=easy`, and so `probs:` and `td:`, of any file or run:
+
+| level | search | random moves |
+|---|---|---|
+| beginner | one look | every other move |
+| easy | one look | one in four |
+| medium | one look | one in ten |
+| hard | one look | none |
+| full | a second a move (AlphaZero), 100 expansions (PROBS) or all ends of its turn (TD) | none |
 """
 
 
