@@ -15,15 +15,18 @@ from jax import Array, lax
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search import integer_value
-from beamzero.search.alphabeta.negamax import At, Node, Rules, Searcher, Stack, unpack
+from beamzero.search.alphabeta.lanes import LaneSearcher
+from beamzero.search.alphabeta.negamax import Rules, Searcher
 from beamzero.search.alphabeta.transpositions import ENTRY_BYTES
 from beamzero.search.children import listed_moves
-from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, spread
+from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, spread, zero_evaluator
 from beamzero.search.limit import MAX_DEPTH, Limit
 from beamzero.search.protocol import UNLIMITED, Option, Outlook, Search, Spent
 
 _MOST_HASH = 1024
 """Megabytes."""
+
+_MOST_LANES = 4096
 
 
 class Found(NamedTuple):
@@ -43,7 +46,7 @@ class Deepening(NamedTuple):
 
     roots: State  # [B, ...]
     row: Array  # int32 [] the position that is searched; B: all are
-    stack: Stack
+    stack: Any  # the search under way: a `Stack`, or in lanes a `Tree`
     depth: Array  # int32 [] the plies of the search under way
     found: Found  # [B, ...]
     units: Array  # int32 [] nodes expanded, of all positions together
@@ -69,6 +72,8 @@ class AlphaBeta(Search):
     """Search one ply, then two and so on; the best move of the search before comes first."""
     every_move: bool = False
     """Find the exact score of each move, not only of the best one."""
+    lanes: int = 1
+    """Nodes of the tree that are expanded at once."""
 
     keeps_line = True
     one_by_one = True
@@ -79,6 +84,8 @@ class AlphaBeta(Search):
             raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
         if not 0 <= self.quiet <= 64:
             raise BadInput(f"quiet is {self.quiet}, but must be 0 to 64 plies")
+        if not 1 <= self.lanes <= _MOST_LANES:
+            raise BadInput(f"lanes is {self.lanes}, but must be 1 to {_MOST_LANES}")
 
     def bytes_needed(self, game: Game, roots: int) -> int:
         """Count the bytes of the table of positions, which all roots share: they are searched one after the other."""
@@ -87,13 +94,14 @@ class AlphaBeta(Search):
     def searcher(self, game: Game, evaluator: Evaluator) -> Searcher:
         """Make the compiled part of the search, for one game and evaluator."""
         rules = Rules(min(self.depth, game.max_plies), self.prune, self.order, self.quiet, self.every_move)
-        return Searcher(game, evaluator, rules)
+        return Searcher(game, evaluator, rules) if self.lanes == 1 else LaneSearcher(game, evaluator, rules, self.lanes)
 
     def start(self, game: Game, evaluator: Evaluator, states: State, key: Array) -> Deepening:
         """Begin with the first of B positions; its table serves the next ones."""
         searcher, size = self.searcher(game, evaluator), _size(states)
         first, depth = _take(states, 0), jnp.int32(self._first_depth(game))
-        stack = searcher.begin(searcher.new_search(first, searcher.new_memory(self.entries)), first, depth)
+        yes = jnp.bool_(True)
+        stack = searcher.restart(searcher.new_search(first, searcher.new_memory(self.entries)), first, depth, yes, yes)
         zero = jnp.zeros(size, jnp.int32)
         line, moves = (jnp.zeros((size, width), jnp.int32) for width in (searcher.rows, searcher.width))
         nothing = Found(zero, zero, zero == 1, line, moves, moves == 1, zero)
@@ -114,19 +122,17 @@ class AlphaBeta(Search):
         expansions = jnp.where(is_first & (budget > 0), UNLIMITED, budget)
         nodes = jnp.where(is_first, jnp.int32(2**31 - 1), self.nodes)
         stack = searcher.advance(carry.stack, jnp.where(goes_on, expansions, 0), nodes)
-        at = unpack(At, stack.at)
-        deeper = goes_on & (at.slot < 0)
-        here = _if(deeper, _found(stack, carry.depth), here)
+        spent = searcher.spending(stack)
+        deeper = goes_on & spent.finished
+        answer = Found(carry.depth, *searcher.answer(stack), spent.visited)
+        here = jax.tree.map(lambda a, b: jnp.where(deeper, a, b), answer, here)
         depth = carry.depth + deeper.astype(jnp.int32)
-        leaves = goes_on & self._is_done(game, here, depth, at.visited + deeper.astype(jnp.int32))
+        leaves = goes_on & self._is_done(game, here, depth, spent.visited + deeper.astype(jnp.int32))
         row = carry.row + leaves.astype(jnp.int32)
         root, depth = _take(carry.roots, jnp.minimum(row, size - 1)), jnp.where(leaves, self._first_depth(game), depth)
-        begun = searcher.begin(stack._replace(at=jnp.where(leaves, 0, stack.at)), root, depth)
-        # Only what `begin` changes is chosen: the rest is large, and would be copied.
-        begins, parts = deeper | leaves, ("at", "current", "chosen")
-        fresh = {name: _if(begins, getattr(begun, name), getattr(stack, name)) for name in parts}
+        stack = searcher.restart(stack, root, depth, deeper | leaves, leaves)
         found = jax.tree.map(lambda all_, one: all_.at[carry.row].set(one, mode="drop"), carry.found, here)
-        return Deepening(carry.roots, row, stack._replace(**fresh), depth, found, carry.units + at.expanded)
+        return Deepening(carry.roots, row, stack, depth, found, carry.units + spent.expanded)
 
     def _is_done(self, game: Game, found: Found, depth: Array, visited: Array) -> Array:
         """Tell, bool [], whether a position is solved or the limits are reached."""
@@ -148,7 +154,8 @@ class AlphaBeta(Search):
 
     def spent(self, game: Game, carry: Deepening) -> Spent:
         here = jnp.arange(_size(carry.roots), dtype=jnp.int32) == carry.row
-        nodes = jnp.where(here, unpack(At, carry.stack.at).visited, carry.found.nodes)
+        searcher = self.searcher(game, zero_evaluator(game))
+        nodes = jnp.where(here, searcher.spending(carry.stack).visited, carry.found.nodes)
         return Spent(carry.units, nodes, nodes, carry.found.depth)
 
     def result(self, game: Game, carry: Deepening, key: Array) -> SearchResult:
@@ -224,22 +231,3 @@ def _size(states: State) -> int:
 def _take(rows: Any, row: Array | int) -> Any:
     """Take one row of every array of a pytree."""
     return jax.tree.map(lambda x: x[row], rows)
-
-
-def _if(condition: Array, first: Any, second: Any) -> Any:
-    """Choose between two pytrees by a condition, bool []."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
-
-
-def _found(stack: Stack, depth: Array) -> Found:
-    """Read the results of a finished search of `depth` plies."""
-    node, at = unpack(Node, stack.below), unpack(At, stack.at)
-    return Found(
-        depth=depth,
-        score=node.best,
-        complete=node.complete == 1,
-        line=jnp.concatenate([stack.below_line[1:], jnp.full(1, -1, jnp.int32)]),
-        moves=stack.root[:-1, 0],
-        moves_complete=stack.root[:-1, 1] == 1,
-        nodes=at.visited,
-    )

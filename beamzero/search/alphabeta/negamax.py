@@ -121,6 +121,24 @@ class SearchMemory(NamedTuple):
     killers: Array  # int32 [R, 2] the two moves of each row that last cut off a node
 
 
+class Spending(NamedTuple):
+    """The work that a search has done."""
+
+    finished: Array  # bool [] whether the root is finished
+    visited: Array  # int32 [] positions looked at
+    expanded: Array  # int32 [] nodes that were expanded since `advance` was called
+
+
+class Answer(NamedTuple):
+    """The result of a finished search of one depth."""
+
+    score: Array  # int32 [] for the side to move
+    complete: Array  # bool [] whether all lines that decide the score ended by the rules
+    line: Array  # int32 [R] the best line, -1 where it ends
+    moves: Array  # int32 [W] score of each move, in the order of `Game.moves`; an upper bound except for the best
+    moves_complete: Array  # bool [W]
+
+
 class Stack(NamedTuple):
     """A search under way. Row 0 is no position: its only child is the root, in row 1.
 
@@ -173,7 +191,7 @@ class Searcher:
         )
 
     def new_search(self, root: State, memory: SearchMemory) -> Stack:
-        """Make the arrays for a search of `root`; `begin` begins it."""
+        """Make the arrays for a search of `root`; `restart` begins it."""
         rows, width = self.rows, self.width
         empty = PackedFrame(
             node=jnp.zeros(len(Node._fields), jnp.int32),
@@ -192,8 +210,15 @@ class Searcher:
             memory=memory,
         )
 
-    def begin(self, search: Stack, root: State, depth: Array) -> Stack:
-        """Begin to search `root` to `depth` plies, int32 []."""
+    def restart(self, search: Stack, root: State, depth: Array, begins: Array, forgets: Array) -> Stack:
+        """Begin to search `root` to `depth` plies, int32 [], if `begins`; count positions anew if `forgets`."""
+        begun = self._begin(search._replace(at=jnp.where(forgets, 0, search.at)), root, depth)
+        # Only what `_begin` changes is chosen: the rest is large, and would be copied.
+        parts = ("at", "current", "chosen")
+        fresh = {name: _if(begins, getattr(begun, name), getattr(search, name)) for name in parts}
+        return search._replace(**fresh)
+
+    def _begin(self, search: Stack, root: State, depth: Array) -> Stack:
         player, key, table = self.game.player(root), self._key(search.memory, root), search.memory.table
         node = Node(
             alpha=-ENDLESS, beta=ENDLESS, best=-ENDLESS, move=NO_MOVE, depth=depth + 1, player=player, complete=1,
@@ -224,6 +249,22 @@ class Searcher:
 
         begun = unpack(At, search.at)._replace(expanded=0)
         return lax.while_loop(more, body, search._replace(at=_pack(begun)))
+
+    def spending(self, search: Stack) -> Spending:
+        """Tell how far a search is."""
+        at = unpack(At, search.at)
+        return Spending(at.slot < 0, at.visited, at.expanded)
+
+    def answer(self, search: Stack) -> Answer:
+        """Read the result of a search that is finished."""
+        node = unpack(Node, search.below)
+        return Answer(
+            score=node.best,
+            complete=node.complete == 1,
+            line=jnp.concatenate([search.below_line[1:], jnp.full(1, -1, jnp.int32)]),
+            moves=search.root[:-1, 0],
+            moves_complete=search.root[:-1, 1] == 1,
+        )
 
     # --- expanding -------------------------------------------------------------------------------------------------
 
@@ -498,6 +539,11 @@ class Searcher:
     def _key(self, memory: SearchMemory, state: State) -> Array:
         """Give the key of a state, uint32 [2]; zeros where there is no table to use it."""
         return self.game.hash(state) if self._has_table(memory) else jnp.zeros(2, jnp.uint32)
+
+
+def _if(condition: Array, first: Any, second: Any) -> Any:
+    """Choose between two pytrees by a condition, bool []."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
 
 
 def _pack(fields: Any) -> Array:

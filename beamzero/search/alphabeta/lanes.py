@@ -1,0 +1,580 @@
+"""Alpha-beta in lanes: one tree, of which many nodes are expanded in each step of one compiled loop.
+
+A step of a compiled loop costs as much for one position as for a hundred, so a step here takes L entries at once from a
+stack of moves that are to be searched:
+
+    while the root is not finished:
+        take the last L entries of the stack, and make their positions
+        answer those that the table knows; make all children of the others
+        a node whose children are all known, or one of which is good enough, is finished; the others become open nodes
+        while there are finished nodes: give their results to their parents, some of which are finished now
+        each open node that waits for nothing puts its next children on the stack, the deepest nodes last
+
+The last entries are the deepest, so that the tree is searched depth first, and few nodes are open at any time. Young
+brothers wait: of a node that the first move should refute, the first is searched alone; of a node where no move should
+help, all are searched at once, since all have to be. Where a node is finished, what was begun below it is dropped.
+
+Each node is searched with the bounds that its parent had when its turn came. They are never narrower than those of a
+search one by one at its end, so results are as exact as there, whatever the number of lanes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from beamzero.core.packing import apply_in_chunks, chunk_rows, pack, take_rows
+from beamzero.games import State
+from beamzero.search import integer_value
+from beamzero.search.alphabeta import transpositions
+from beamzero.search.alphabeta.negamax import Answer, Searcher, SearchMemory, Spending
+from beamzero.search.alphabeta.transpositions import AT_LEAST, AT_MOST, EXACT, NO_MOVE, Entry
+from beamzero.search.children import is_narrow
+from beamzero.search.integer_value import ENDLESS
+
+_OPEN_ROWS = 24
+"""Plies in which every lane may have an open node; where more are open, fewer lanes go on."""
+
+_PV, _CUT, _ALL = 0, 1, 2
+"""What is expected of a node: a score between its bounds; one good move; no good move."""
+
+_COUNTLESS = np.int32(2**30)
+"""The number at which counts stop, so that int32 does not overflow."""
+
+_SUPER_ROOT = 0
+"""The place of the node above the root, whose only child is the root."""
+
+
+class OpenNodes(NamedTuple):
+    """N nodes whose children are being searched. Place 0 is no position: its only child is the root."""
+
+    parent: Array  # int32 [N]
+    slot: Array  # int32 [N] which child of its parent it is
+    came_by: Array  # int32 [N] the move that leads to it
+    row: Array  # int32 [N] plies from the super-root: 1 is the root
+    depth: Array  # int32 [N] plies still to be searched; not above 0 where only noisy moves are followed
+    player: Array  # int32 [N] the side to move
+    alpha: Array  # int32 [N]
+    beta: Array  # int32 [N]
+    best: Array  # int32 [N] the best score so far
+    move: Array  # int32 [N] the move that leads there, or NO_MOVE
+    complete: Array  # int32 [N] 1 while all lines below ended by the rules
+    kind: Array  # int32 [N] what is expected of it
+    begun: Array  # int32 [N] children that were put on the stack
+    under_way: Array  # int32 [N] those of them that are not finished
+    left: Array  # int32 [N] children that wait
+    is_open: Array  # int32 [N] 1; 0 where the node is finished, or the place is free
+    generation: Array  # int32 [N] how often the place was taken, so that old entries of the stack are known
+    key_lo: Array  # int32 [N]
+    key_hi: Array  # int32 [N]
+
+
+class Children(NamedTuple):
+    """The children of N nodes, in W slots each."""
+
+    move: Array  # int32 [N, W]
+    score: Array  # int32 [N, W] for the node's side to move: by the rules, or by the evaluation
+    order: Array  # int32 [N, W] the highest is searched first; -1 where it was begun, or need not be searched
+
+
+class Finished(NamedTuple):
+    """L nodes that were finished, and wait until their parents have the results."""
+
+    on: Array  # bool [L] whether the lane has one
+    learn: Array  # bool [L] whether the table shall keep it
+    parent: Array  # int32 [L]
+    slot: Array
+    came_by: Array
+    row: Array
+    depth: Array
+    player: Array
+    alpha: Array
+    beta: Array
+    best: Array
+    move: Array
+    complete: Array
+    key_lo: Array
+    key_hi: Array
+    line: Array  # int32 [L, R] the best line from there on, -1 where it ends
+
+
+class Tree(NamedTuple):
+    """A search under way."""
+
+    nodes: OpenNodes
+    children: Children
+    lines: Array  # int32 [N, R] the best line from each node on
+    states: State  # [N, ...]
+    stack: Array  # int32 [L + S, 3] node, slot and generation of each child that is to be searched; the first L are none
+    top: Array  # int32 [] entries of the stack
+    free: Array  # int32 [N] free places, the first `num_free`
+    num_free: Array  # int32 []
+    visited: Array  # int32 [] positions that a search which makes one child after the other would have made
+    expanded: Array  # int32 [] nodes that were expanded since `advance` was called
+    root: Array  # int32 [W, 2] the score of each move of the root, and 1 if all its lines ended by the rules
+    scratch: Array  # int32 [N] to find one of several lanes that name the same node
+    memory: SearchMemory
+
+
+@dataclasses.dataclass(frozen=True)
+class LaneSearcher(Searcher):
+    """A searcher that expands up to `lanes` nodes in a step."""
+
+    lanes: int = 64
+
+    @property
+    def places(self) -> int:
+        """Give N, the most open nodes."""
+        return 1 + self.lanes * min(self.rows, _OPEN_ROWS) + 2 * self.rows
+
+    @property
+    def width(self) -> int:
+        """Give W, the slots for children."""
+        return self.game.max_moves
+
+    @property
+    def _stack_size(self) -> int:
+        """Give S, the room for entries; where it is nearly full, one lane goes on alone."""
+        return (2 * self.lanes * min(self.rows, _OPEN_ROWS) + self.rows + self.lanes) * min(self.width, 64) + (
+            self.lanes + self.rows
+        ) * self.width
+
+    # --- beginning and going on ------------------------------------------------------------------------------------
+
+    def new_search(self, root: State, memory: SearchMemory) -> Tree:
+        """Make the arrays for a search of `root`; `restart` begins it."""
+        number, width = self.places, self.width
+
+        def zeros(*shape: int) -> Array:
+            return jnp.zeros(shape, jnp.int32)
+
+        return Tree(
+            nodes=OpenNodes(*(zeros(number) for _ in OpenNodes._fields)),
+            children=Children(*(zeros(number, width) for _ in Children._fields)),
+            lines=zeros(number, self.rows),
+            states=jax.tree.map(lambda x: jnp.zeros((number, *x.shape), x.dtype), root),
+            stack=zeros(self.lanes + self._stack_size, 3),
+            top=jnp.int32(0),
+            free=zeros(number),
+            num_free=jnp.int32(0),
+            visited=jnp.int32(0),
+            expanded=jnp.int32(0),
+            root=zeros(width, 2),
+            scratch=zeros(number),
+            memory=memory,
+        )
+
+    def restart(self, search: Tree, root: State, depth: Array, begins: Array, forgets: Array) -> Tree:
+        """Begin to search `root` to `depth` plies, int32 [], if `begins`; count positions anew if `forgets`."""
+        player = self.game.player(root)
+        top_node = dict.fromkeys(OpenNodes._fields, np.int32(0)) | {
+            "player": player, "alpha": -ENDLESS, "beta": ENDLESS, "best": -ENDLESS, "move": NO_MOVE, "depth": depth + 1,
+            "complete": 1, "begun": 1, "under_way": 1, "is_open": 1,
+        }  # fmt: skip
+
+        def first(name: str, all_: Array) -> Array:
+            kept = (1 - begins.astype(jnp.int32)) * all_ if name == "is_open" else all_
+            return kept.at[_SUPER_ROOT].set(jnp.where(begins, top_node[name], kept[_SUPER_ROOT]))
+
+        nodes = OpenNodes(*(first(name, all_) for name, all_ in zip(OpenNodes._fields, search.nodes, strict=True)))
+        entry = jnp.where(begins, 0, search.stack[self.lanes]).at[2].set(
+            jnp.where(begins, nodes.generation[_SUPER_ROOT], search.stack[self.lanes, 2])
+        )
+        number, children = self.places, search.children
+        order = children.order.at[_SUPER_ROOT].set(jnp.where(begins, -1, children.order[_SUPER_ROOT]))
+        return search._replace(
+            nodes=nodes,
+            children=children._replace(order=order),
+            lines=search.lines.at[_SUPER_ROOT].set(jnp.where(begins, -1, search.lines[_SUPER_ROOT])),
+            states=jax.tree.map(
+                lambda all_, x: all_.at[_SUPER_ROOT].set(jnp.where(begins, x, all_[_SUPER_ROOT])), search.states, root
+            ),
+            stack=search.stack.at[self.lanes].set(entry),
+            top=jnp.where(begins, 1, search.top),
+            free=jnp.where(begins, np.minimum(np.arange(1, number + 1), number - 1).astype(np.int32), search.free),
+            num_free=jnp.where(begins, number - 1, search.num_free),
+            visited=jnp.where(forgets, 0, search.visited),
+        )
+
+    def advance(self, search: Tree, expansions: Array, nodes: Array) -> Tree:
+        """Search on for `expansions` nodes, or until `nodes` positions in all, or until the root is finished."""
+
+        def more(search: Tree) -> Array:
+            is_open = search.nodes.is_open[_SUPER_ROOT] == 1
+            return is_open & (search.expanded < expansions) & (search.visited < nodes)
+
+        def body(search: Tree) -> Tree:
+            search = self._make_room(search)
+            search, finished, touched = self._expand(search, expansions - search.expanded)
+            search, touched = self._go_up(search, finished, touched)
+            return self._choose_children(search, touched)
+
+        return lax.while_loop(more, body, search._replace(expanded=jnp.int32(0)))
+
+    def spending(self, search: Tree) -> Spending:
+        finished = (search.nodes.is_open[_SUPER_ROOT] == 0) & (search.visited > 0)
+        return Spending(finished, search.visited, search.expanded)
+
+    def answer(self, search: Tree) -> Answer:
+        nodes = search.nodes
+        return Answer(
+            score=nodes.best[_SUPER_ROOT],
+            complete=nodes.complete[_SUPER_ROOT] == 1,
+            line=jnp.concatenate([search.lines[_SUPER_ROOT, 1:], jnp.full(1, -1, jnp.int32)]),
+            moves=search.root[:, 0],
+            moves_complete=search.root[:, 1] == 1,
+        )
+
+    # --- expanding -------------------------------------------------------------------------------------------------
+
+    def _expand(self, search: Tree, most: Array) -> tuple[Tree, Finished, Array]:
+        """Take entries of the stack, at most `most`, and make their children.
+
+        Returns the nodes that are finished by that, and the places of those that were opened, int32 [L], N elsewhere.
+        """
+        game, rules, memory = self.game, self.rules, search.memory
+        entries, count, alive = self._take(search, most)
+        owner, slot = entries[:, 0], entries[:, 1]
+        parent = jax.tree.map(lambda x: x[owner], search.nodes)
+        came_by, standing = search.children.move[owner, slot], search.children.score[owner, slot]
+        above = take_rows(search.states, owner)
+        is_root = owner == _SUPER_ROOT
+        states = _choose(is_root, above, jax.vmap(game.step)(above, came_by))
+        player, depth, row = jax.vmap(game.player)(states), parent.depth - 1, parent.row + 1
+        same = player == parent.player
+        alpha, beta = self._bounds(parent, same)
+        standing = jnp.where(same, standing, -standing)
+        must_answer = jax.vmap(game.must_answer)(states) if rules.quiet else jnp.zeros(self.lanes, bool)
+
+        key, known, value, complete, hint = self._answers(memory, states, depth, row, alpha, beta)
+        if rules.quiet:
+            stands = (depth <= 0) & (standing >= beta) & ~must_answer
+            value, complete, known = jnp.where(stands, standing, value), complete & ~stands, known | stands
+        known &= ~is_root & alive
+        expands = alive & ~known
+
+        moves, number = jax.vmap(game.moves)(states)
+        wanted = np.arange(self.width, dtype=np.int32)[None] < jnp.where(expands, number, 0)[:, None]
+        if rules.quiet:
+            noisy = jax.vmap(lambda state, some: jax.vmap(game.noisy, (None, 0))(state, some))(states, moves)
+            wanted &= noisy | ((depth > 0) | must_answer)[:, None]
+        scores, decided = self._value_children(states, player, row, moves, wanted)
+        priority = jax.vmap(self._priority)(states, moves, hint, memory.killers[row])
+
+        # What is known of the node by its children alone.
+        done = wanted & (decided | (depth - 1 <= -rules.quiet)[:, None])
+        best = jnp.max(jnp.where(done, scores, -ENDLESS), axis=1)
+        if rules.quiet:
+            best = jnp.maximum(best, jnp.where((depth <= 0) & ~must_answer, standing, -ENDLESS))
+        action = jnp.max(jnp.where(done & (scores == best[:, None]), moves, -1), axis=1)
+        left = wanted & ~done
+        finished = ~jnp.any(left, axis=1)
+        cuts = jnp.zeros_like(done)
+        if rules.prune:
+            finished |= best >= beta
+            cuts = done & (scores >= beta[:, None])
+        # Of the known ones, those up to the first that ends the search of this node are counted.
+        first_cut = jnp.max(jnp.where(cuts, priority, -1), axis=1, keepdims=True)
+        counted = jnp.sum(done & (priority >= first_cut), dtype=jnp.int32) + jnp.sum(alive, dtype=jnp.int32)
+        found = Finished(
+            on=known | (expands & finished),
+            learn=expands & (depth > 0),
+            parent=owner, slot=slot, came_by=came_by, row=row, depth=depth, player=player, alpha=alpha, beta=beta,
+            best=jnp.where(known, value, best),
+            move=jnp.where(action >= 0, action, NO_MOVE),
+            complete=jnp.where(known, complete, jnp.all(~done | decided, axis=1) & (depth > 0)).astype(jnp.int32),
+            key_lo=key[:, 0].astype(jnp.int32), key_hi=key[:, 1].astype(jnp.int32),
+            line=jnp.where((np.arange(self.rows) == 0)[None] & ~known[:, None], action[:, None], -1),
+        )  # fmt: skip
+        search = search._replace(
+            top=search.top - count,
+            visited=jnp.minimum(search.visited, _COUNTLESS) + counted,
+            expanded=search.expanded + jnp.sum(expands, dtype=jnp.int32),
+            root=jnp.where(
+                is_root[0] & alive[0], jnp.stack([scores[0], decided[0].astype(jnp.int32)], axis=1), search.root
+            ),
+        )
+        order = jnp.where(left, jax.vmap(self._rank)(priority, scores), -1)
+        kind = self._kind(parent, same, is_root)
+        search, places = self._open(search, expands & ~finished, found, kind, states, Children(moves, scores, order))
+        return search, found, places
+
+    def _take(self, search: Tree, most: Array) -> tuple[Array, Array, Array]:
+        """Read the last entries of the stack, int32 [L, 3], the last one first; how many; and which of them count.
+
+        Those below a node that is finished, or whose place another node has now, do not.
+        """
+        lane = np.arange(self.lanes, dtype=np.int32)
+        is_full = search.top + (self.lanes + self.rows) * self.width > self._stack_size
+        room = jnp.where(is_full, 1, jnp.maximum(search.num_free - self.rows, 1))
+        count = jnp.minimum(jnp.minimum(search.top, room), jnp.minimum(most, self.lanes))
+        entries = lax.dynamic_slice(search.stack, (search.top, 0), (self.lanes, 3))[::-1]
+        entries = jnp.where((lane < count)[:, None], entries, 0)
+        owner = entries[:, 0]
+        nodes = search.nodes
+        alive = (lane < count) & (nodes.generation[owner] == entries[:, 2])
+
+        def up(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            place, alive = carry
+            return nodes.parent[place], alive & (nodes.is_open[place] == 1)
+
+        def below_root(carry: tuple[Array, Array]) -> Array:
+            place, alive = carry
+            return jnp.any(alive & (place != _SUPER_ROOT))
+
+        return entries, count, lax.while_loop(below_root, up, (owner, alive))[1]
+
+    def _bounds(self, parent: OpenNodes, same: Array) -> tuple[Array, Array]:
+        """Give alpha and beta of children, int32 [L] each; `same` tells where the same side moves."""
+        if not self.rules.prune:
+            return jnp.full(self.lanes, -ENDLESS), jnp.full(self.lanes, ENDLESS)
+        low, high = jnp.maximum(parent.alpha, parent.best), parent.beta
+        if self.rules.every_move:
+            low = jnp.where(parent.row == 1, -ENDLESS, low)
+        return jnp.where(same, low, -high), jnp.where(same, high, -low)
+
+    def _kind(self, parent: OpenNodes, same: Array, is_root: Array) -> Array:
+        """Tell what is expected of children, int32 [L]."""
+        first = (parent.begun == 1) | is_root
+        below_pv = jnp.where(first, _PV, jnp.where(same, _ALL, _CUT))
+        below_cut = jnp.where(same, _CUT, _ALL)
+        below_all = jnp.where(same, _ALL, _CUT)
+        kind = jnp.where(parent.kind == _PV, below_pv, jnp.where(parent.kind == _CUT, below_cut, below_all))
+        if self.rules.every_move:
+            kind = jnp.where(parent.row == 1, _PV, kind)
+        return kind
+
+    def _answers(
+        self, memory: SearchMemory, states: State, depth: Array, row: Array, alpha: Array, beta: Array
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Look positions up in the table.
+
+        Returns their keys, uint32 [L, 2]; whether the table knows enough; its score and whether that is complete; and
+        the best moves of earlier searches, or NO_MOVE.
+        """
+        nothing = jnp.zeros(self.lanes, jnp.int32)
+        if not self._has_table(memory):
+            key = jnp.zeros((self.lanes, 2), jnp.uint32)
+            return key, nothing == 1, nothing, nothing == 1, nothing + NO_MOVE
+        key = jax.vmap(self.game.hash)(states)
+        place = jax.vmap(functools.partial(transpositions.place_of, memory.table))(key)
+        entry = jax.vmap(transpositions.read)(memory.table[place], key)
+        value = integer_value.seen_later(entry.score, 1 - row)
+        if self.rules.prune:
+            enough = (entry.bound != AT_MOST) & (value >= beta) | (entry.bound != AT_LEAST) & (value <= alpha)
+        else:
+            enough = entry.bound == EXACT
+        known = transpositions.serves(entry, depth) & (depth > 0) & enough
+        return key, known, value, entry.complete, jnp.where(entry.there, entry.move, NO_MOVE)
+
+    def _value_children(
+        self, states: State, player: Array, row: Array, moves: Array, wanted: Array
+    ) -> tuple[Array, Array]:
+        """Make the children where `wanted` [L, W], and value them for the side to move above.
+
+        Returns their scores, int32 [L, W], and whether the rules or a table of endings decide them, bool [L, W].
+        """
+        if is_narrow(self.game):
+            children = jax.vmap(jax.vmap(self.game.step, (None, 0)))(states, moves)
+            flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), children)
+            by_slot = functools.partial(jnp.repeat, repeats=self.width, total_repeat_length=wanted.size)
+            scores, decided = self._scores(flat, by_slot(player), by_slot(row))
+            return scores.reshape(wanted.shape), decided.reshape(wanted.shape)
+        lane = jnp.repeat(jnp.arange(self.lanes, dtype=jnp.int32), self.width, total_repeat_length=wanted.size)
+
+        def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:
+            parent, move = rows
+            children = jax.vmap(self.game.step)(take_rows(states, parent), move)
+            return self._scores(children, player[parent], row[parent])
+
+        places, count = pack(wanted.reshape(-1))
+        chunk = chunk_rows(wanted.size, parts=32)
+        (scores, decided), _ = apply_in_chunks(make, (lane, moves.reshape(-1)), places, count, chunk)
+        return scores.reshape(wanted.shape), decided.reshape(wanted.shape)
+
+    def _scores(self, children: State, player: Array, row: Array) -> tuple[Array, Array]:
+        """Value children [C], whose parents are in `row` [C] with `player` [C] to move, for that side."""
+        sign = (1 - 2 * player).astype(jnp.float32)
+        over, score = jax.vmap(self.game.over)(children), jax.vmap(self.game.score)(children) * sign
+        mover = jax.vmap(self.game.player)(children)
+        value = self.evaluator.value(children)
+        value = integer_value.from_value(jnp.where(mover == player, value, -value))
+        value = jnp.where(over, integer_value.from_score(score, row), value)
+        if self.evaluator.exact is not None:
+            known, result = self.evaluator.exact(children)
+            result = integer_value.from_score(jnp.where(mover == player, result, -result), row + integer_value.LATER)
+            value, over = jnp.where(known & ~over, result, value), over | known
+        return value, over
+
+    def _open(
+        self, search: Tree, opens: Array, found: Finished, kind: Array, states: State, children: Children
+    ) -> tuple[Tree, Array]:
+        """Give places to the nodes where `opens` [L]. Returns also the places, int32 [L], N elsewhere."""
+        rank = jnp.cumsum(opens.astype(jnp.int32)) - 1
+        place = jnp.where(opens, search.free[jnp.maximum(search.num_free - 1 - rank, 0)], self.places)
+        nodes = search.nodes
+        given = found._asdict() | {
+            "kind": kind,
+            "begun": jnp.zeros(self.lanes, jnp.int32),
+            "under_way": jnp.zeros(self.lanes, jnp.int32),
+            "left": jnp.sum(children.order >= 0, axis=1, dtype=jnp.int32),
+            "is_open": jnp.ones(self.lanes, jnp.int32),
+            "generation": nodes.generation[jnp.minimum(place, self.places - 1)] + 1,
+        }
+        search = search._replace(
+            nodes=OpenNodes(*(_set(all_, place, given[name]) for name, all_ in nodes._asdict().items())),
+            children=jax.tree.map(lambda all_, x: _set(all_, place, x), search.children, children),
+            lines=_set(search.lines, place, found.line),
+            states=jax.tree.map(lambda all_, x: _set(all_, place, x), search.states, states),
+            num_free=search.num_free - rank[-1] - 1,
+        )
+        return search, place
+
+    # --- going up --------------------------------------------------------------------------------------------------
+
+    def _go_up(self, search: Tree, finished: Finished, touched: Array) -> tuple[Tree, Array]:
+        """Give results to parents, as long as that finishes nodes.
+
+        Returns also `touched`, int32 [L], with the places of parents that are not finished yet, N in other lanes.
+        """
+        # The loop carries no more than it changes.
+        carry = search.nodes, search.lines, search.root, search.scratch, search.memory, finished, touched
+        nodes, lines, root, scratch, memory, _, touched = lax.while_loop(
+            lambda carry: jnp.any(carry[5].on), self._go_up_once, carry
+        )
+        return search._replace(nodes=nodes, lines=lines, root=root, scratch=scratch, memory=memory), touched
+
+    def _go_up_once(self, carry: Any) -> Any:
+        nodes, lines, root, scratch, memory, below, touched = carry
+        lane, nowhere = np.arange(self.lanes, dtype=np.int32), self.places
+        memory = self._learn_all(memory, below)
+        on = below.on & (nodes.is_open[below.parent] == 1)
+        place = jnp.where(on, below.parent, nowhere)
+        before = jax.tree.map(lambda x: x[below.parent], nodes)
+
+        given = jnp.where(below.player == before.player, below.best, -below.best)
+        nodes = nodes._replace(
+            best=nodes.best.at[place].max(given, mode="drop"),
+            complete=nodes.complete.at[place].min(below.complete, mode="drop"),
+            under_way=nodes.under_way.at[place].add(-1, mode="drop"),
+        )
+        better = on & (given > before.best) & (given == nodes.best[below.parent])
+        scratch = _set(scratch, jnp.where(better, place, nowhere), lane)
+        better &= scratch[below.parent] == lane  # one of those that are equal
+        improved = jnp.where(better, place, nowhere)
+        lines = _set(lines, improved, jnp.concatenate([below.came_by[:, None], below.line[:, :-1]], axis=1))
+        nodes = nodes._replace(move=_set(nodes.move, improved, below.came_by))
+        root_slot = jnp.where(on & (before.row == 1), below.slot, self.width)
+        root = _set(root, root_slot, jnp.stack([given, below.complete], axis=1))
+
+        # One lane goes on with each parent.
+        scratch = _set(scratch, place, lane)
+        on &= scratch[below.parent] == lane
+        node = jax.tree.map(lambda x: x[below.parent], nodes)
+        finished = on & (node.under_way == 0) & (node.left == 0)
+        if self.rules.prune:
+            finished |= on & (node.best >= node.beta)
+        touched = jnp.where(on & ~finished, below.parent, touched)
+        nodes = nodes._replace(is_open=_set(nodes.is_open, jnp.where(finished, place, nowhere), 0 * lane))
+        goes_on = finished & (below.parent != _SUPER_ROOT)
+        fields = node._asdict() | {
+            "on": goes_on, "learn": goes_on & (node.depth > 0), "line": lines[below.parent]
+        }  # fmt: skip
+        return nodes, lines, root, scratch, memory, Finished(*(fields[name] for name in Finished._fields)), touched
+
+    def _learn_all(self, memory: SearchMemory, node: Finished) -> SearchMemory:
+        """Write finished nodes into the table, and their best moves among the killers."""
+        wanted = node.on & node.learn
+        if self._has_table(memory):
+            key = jnp.stack([node.key_lo, node.key_hi], axis=1).astype(jnp.uint32)
+            bound = jnp.where(node.best >= node.beta, AT_LEAST, jnp.where(node.best <= node.alpha, AT_MOST, EXACT))
+            value = integer_value.seen_later(node.best, node.row - 1)
+            entry = Entry(jnp.ones(self.lanes, bool), value, bound, node.complete == 1, node.depth, node.move)
+            place = jax.vmap(functools.partial(transpositions.place_of, memory.table))(key)
+            place = jnp.where(wanted, place, memory.table.shape[0])
+            memory = memory._replace(table=_set(memory.table, place, jax.vmap(transpositions.write)(key, entry)))
+        if self._uses_killers:
+            killers = memory.killers[node.row]
+            fresh = wanted & (node.best >= node.beta) & (node.move != killers[:, 0])
+            row = jnp.where(fresh, node.row, memory.killers.shape[0])
+            memory = memory._replace(
+                killers=_set(memory.killers, row, jnp.stack([node.move, killers[:, 0]], axis=1))
+            )
+        return memory
+
+    # --- choosing --------------------------------------------------------------------------------------------------
+
+    def _choose_children(self, search: Tree, touched: Array) -> Tree:
+        """Put children of the nodes in `touched` [L] on the stack, where they wait for nothing else."""
+        lane, nodes, children = np.arange(self.lanes, dtype=np.int32), search.nodes, search.children
+        scratch = _set(search.scratch, touched, lane)
+        node = jax.tree.map(lambda x: x.at[touched].get(mode="clip"), nodes)
+        wants = (touched < self.places) & (scratch.at[touched].get(mode="clip") == lane) & (node.is_open == 1)
+        wants &= (node.under_way == 0) & (node.left > 0)
+        few = jnp.where(node.begun == 0, jnp.where(node.kind == _ALL, self.width, 1), self.width)
+        few = jnp.where((node.kind == _CUT) & (node.begun == 1), 2, few)
+        number = jnp.where(wants, jnp.minimum(few, node.left), 0)
+
+        # The deepest nodes last, and of a node the likeliest child last: they are taken first.
+        depth_order = jnp.argsort(jnp.where(wants, node.row, -1)).astype(jnp.int32)
+        touched, number = touched[depth_order], number[depth_order]
+        order = children.order.at[touched].get(mode="clip")
+        rank, slot = lax.sort((order, jnp.broadcast_to(np.arange(self.width, dtype=np.int32), order.shape)), num_keys=1)
+        column = np.arange(self.width, dtype=np.int32)[None] - (self.width - number)[:, None]
+        first = jnp.cumsum(number) - number
+        place = jnp.where(column >= 0, self.lanes + search.top + first[:, None] + column, search.stack.shape[0])
+        generation = nodes.generation.at[touched].get(mode="clip")
+        entry = jnp.stack(
+            [jnp.broadcast_to(touched[:, None], slot.shape), slot, jnp.broadcast_to(generation[:, None], slot.shape)],
+            axis=2,
+        )
+        least = jnp.take_along_axis(rank, jnp.clip(self.width - number, 0, self.width - 1)[:, None], axis=1)
+        chosen = jnp.where(number > 0, touched, self.places)
+        order = jnp.where((order >= least) & (number > 0)[:, None], -1, order)
+        return search._replace(
+            nodes=nodes._replace(
+                begun=nodes.begun.at[chosen].add(number, mode="drop"),
+                under_way=nodes.under_way.at[chosen].add(number, mode="drop"),
+                left=nodes.left.at[chosen].add(-number, mode="drop"),
+            ),
+            children=children._replace(order=_set(children.order, chosen, order)),
+            stack=search.stack.at[place.reshape(-1)].set(entry.reshape(-1, 3), mode="drop"),
+            top=search.top + jnp.sum(number, dtype=jnp.int32),
+            scratch=scratch,
+        )
+
+    def _make_room(self, search: Tree) -> Tree:
+        """Free the places of finished nodes, and of all that was begun below them, where few are left."""
+
+        def free_places(search: Tree) -> tuple[Array, Array, Array]:
+            nodes = search.nodes
+            alive, parent = nodes.is_open == 1, nodes.parent
+            for _ in range(max(1, (self.rows - 1).bit_length())):
+                alive, parent = alive & alive[parent], parent[parent]
+            places, count = pack(~alive)
+            return alive.astype(jnp.int32), jnp.minimum(places, self.places - 1), count
+
+        def keep(search: Tree) -> tuple[Array, Array, Array]:
+            return search.nodes.is_open, search.free, search.num_free
+
+        needs = search.num_free < self.lanes + self.rows
+        is_open, free, number = lax.cond(needs, free_places, keep, search)
+        return search._replace(nodes=search.nodes._replace(is_open=is_open), free=free, num_free=number)
+
+
+def _choose(condition: Array, first: Any, second: Any) -> Any:
+    """Choose rows of two pytrees by a condition, bool [L]."""
+    return jax.tree.map(
+        lambda a, b: jnp.where(condition.reshape(-1, *(1,) * (a.ndim - 1)), a, b), first, second
+    )
+
+
+def _set(all_: Array, places: Array, rows: Array) -> Array:
+    """Write rows [L, ...] at places [L]; those past the end are left out."""
+    return all_.at[places].set(rows.astype(all_.dtype), mode="drop")
