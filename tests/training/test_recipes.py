@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from typing import Any
 
 import jax
@@ -68,6 +69,15 @@ def test_every_recipe_fits_into_the_memory_of_the_machine_that_it_is_for(name):
     made = ALGORITHMS[recipe.algorithm](game, make_settings(recipe, {}).resolved(game))
     gigabytes = 80 if "GPU" in recipe.about or "H200" in recipe.takes else 6
     assert total_bytes(made.bytes_needed()) < gigabytes * 2**30
+
+
+@pytest.mark.parametrize("name", list_recipes())
+def test_a_recipe_says_how_long_it_takes_and_on_what_or_nothing(name):
+    """Those for `beamzero compare` last as long as their budget; an empty text of others was not measured yet."""
+    recipe = list_recipes()[name]
+    time, machine = r"(half a minute|1 minute|[1-9]\d* minutes|1 hour|[1-9]\d* hours)", r"(2 cores|an H200)"
+    assert re.fullmatch(f"({time} on {machine})?", recipe.takes)
+    assert recipe.takes or not name.endswith(("_quick", "_strong", "_best", "_finish"))
 
 
 @pytest.mark.slow

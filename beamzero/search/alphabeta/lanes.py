@@ -517,8 +517,7 @@ class LaneSearcher(Searcher):
         node = jax.tree.map(lambda x: x.at[touched].get(mode="clip"), nodes)
         wants = (touched < self.places) & (scratch.at[touched].get(mode="clip") == lane) & (node.is_open == 1)
         wants &= (node.under_way == 0) & (node.left > 0)
-        few = jnp.where(node.begun == 0, jnp.where(node.kind == _ALL, self.width, 1), self.width)
-        few = jnp.where((node.kind == _CUT) & (node.begun == 1), 2, few)
+        few = policy(node, self.width)
         number = jnp.where(wants, jnp.minimum(few, node.left), 0)
 
         # The deepest nodes last, and of a node the likeliest child last: they are taken first.
@@ -566,6 +565,24 @@ class LaneSearcher(Searcher):
         needs = search.num_free < self.lanes + self.rows
         is_open, free, number = lax.cond(needs, free_places, keep, search)
         return search._replace(nodes=search.nodes._replace(is_open=is_open), free=free, num_free=number)
+
+
+import os
+POL=os.environ.get("POL","a")
+def policy(node, width):
+    if POL=="a":
+        few = jnp.where(node.begun == 0, jnp.where(node.kind == _ALL, width, 1), width)
+        return jnp.where((node.kind == _CUT) & (node.begun == 1), 2, few)
+    if POL=="b":
+        few = jnp.where(node.begun == 0, 1, width)
+        return jnp.where((node.kind == _CUT) & (node.begun == 1), 1, few)
+    if POL=="c": # doubling
+        return jnp.maximum(node.begun,1)
+    if POL=="d":
+        return jnp.ones_like(node.begun)
+    if POL=="e": # shallow depth sequential
+        few = jnp.where(node.begun == 0, 1, width)
+        return jnp.where(node.depth<=int(os.environ.get("SEQ","3")),1,few)
 
 
 def _choose(condition: Array, first: Any, second: Any) -> Any:
