@@ -327,6 +327,7 @@ JSON_KEYS: Mapping[str, Mapping[str, str]] = {
         "review?[].side": "Who made it, 0 or 1.",
         "review?[].move": "The move.",
         "review?[].value": "The value of the position before it, for side 0.",
+        "review?[].value_after": "The value of the position after it, for side 0.",
         "review?[].best": "The move of the agent.",
         "review?[].cost": "By how much the position got worse for the side that moved.",
         "review?[].mark": "?? for a blunder, ? for a mistake, else empty.",

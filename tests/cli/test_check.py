@@ -380,7 +380,7 @@ def test_what_the_host_reads_is_not_kept_on_the_device(name):
 @pytest.mark.parametrize("array", [jnp, np])
 def test_a_field_that_is_an_array_is_told_where_it_belongs(array):
     members = {"__annotations__": {"table": "Array"}, "table": array.arange(4)}
-    with pytest.raises(TypeError, match="^table is an array, but a field is a parameter.*or put it above the class$"):
+    with pytest.raises(TypeError, match=r"^table is an array, but a field is a parameter.*or put it above the class$"):
         type("Field", (Nim,), members)
     kept = type("Kept", (Nim,), {**members, "__annotations__": {"table": "ClassVar[Array]"}})
     assert not list(wrong_sizes(kept()))
@@ -389,10 +389,10 @@ def test_a_field_that_is_an_array_is_told_where_it_belongs(array):
 @pytest.mark.parametrize(
     ("members", "line"),
     [
-        (dict(action_name=lambda self, state, action: np.int32(action)), "action_name calls a move "),
-        (dict(parse_action=lambda self, state, text: jnp.int32(int(text[5:]) - 1)), " as the JAX array "),
-        (dict(view=lambda self, state, seat=0: {"kind": "grid"}), "view gives cells that are not None rows of None"),
-        (dict(show=lambda self, state, seat=0: show_nothing()), "show fails: ZeroDivisionError"),
+        ({"action_name": lambda self, state, action: np.int32(action)}, "action_name calls a move "),
+        ({"parse_action": lambda self, state, text: jnp.int32(int(text[5:]) - 1)}, " as the JAX array "),
+        ({"view": lambda self, state, seat=0: {"kind": "grid"}}, "view gives cells that are not None rows of None"),
+        ({"show": lambda self, state, seat=0: show_nothing()}, "show fails: ZeroDivisionError"),
     ],
 )
 def test_what_people_see_is_named_where_it_fails(members, line):
