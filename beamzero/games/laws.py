@@ -11,7 +11,7 @@ import functools
 import json
 import random
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -313,7 +313,7 @@ def _board_faults(game: Game, state: State, seat: int) -> Iterator[tuple[str, st
         yield "grid", f"view gives cells that are not {view.get('rows')} rows of {view.get('columns')}"
 
 
-def _is_filled(view: dict[str, Any]) -> bool:
+def _is_filled(view: Mapping[str, object]) -> bool:
     """Tell whether the cells of a grid are its rows and columns."""
     rows, columns, cells = map(view.get, ("rows", "columns", "cells"))
     if type(rows) is not int or type(columns) is not int or not isinstance(cells, list):
