@@ -316,7 +316,7 @@ def _board_faults(game: Game, state: State, seat: int) -> Iterator[tuple[str, st
 def _is_filled(view: Mapping[str, object]) -> bool:
     """Tell whether the cells of a grid are its rows and columns."""
     rows, columns, cells = map(view.get, ("rows", "columns", "cells"))
-    if type(rows) is not int or type(columns) is not int or not isinstance(cells, list):
+    if not isinstance(cells, list) or not isinstance(columns, int):
         return False
     return len(cells) == rows and all(isinstance(row, list) and len(row) == columns for row in cells)
 

@@ -38,7 +38,7 @@ def _import_wandb() -> Any:
         import wandb
     except ImportError:
         raise BadInput(f"logging to Weights & Biases needs wandb: {_HOW}") from None
-    if not hasattr(wandb, "init"):
+    if "init" not in vars(wandb):
         raise BadInput(f"logging to Weights & Biases needs wandb: {_HOW}")
     return wandb
 

@@ -13,12 +13,12 @@ from rich.text import Text
 
 from beamzero.cli.common import AsJson, Seed, err, keyboard, out, print_json, progress_bar
 from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_text
-from beamzero.cli.terminal.values import draw_bar, draw_move, draw_review
+from beamzero.cli.terminal.values import draw_bar, draw_move, draw_review_lines
 from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, make_game
 from beamzero.games.views import side_names
 from beamzero.players import make_player
-from beamzero.plots.measures import draw_review as plot_review
+from beamzero.plots.measures import draw_review
 from beamzero.plots.style import check_picture_path, write_png
 from beamzero.records.files import FORMATS, read_records
 from beamzero.records.record import Followed, GameRecord, replay_record, write_result
@@ -63,7 +63,7 @@ def replay_command(
     if plot is not None and seen is not None and agent is not None:
         names = (followed.record.players[0] or "the first side", followed.record.players[1] or "the second side")
         with writing(str(plot)):
-            write_png(plot_review(seen, f"{followed.game.spec}: {names[0]} v {names[1]}", agent, names), plot)
+            write_png(draw_review(seen, f"{followed.game.spec}: {names[0]} v {names[1]}", agent, names), plot)
     if json:
         return print_json(_as_json(followed, seen))
     if step:
@@ -138,7 +138,7 @@ def _lines(followed: Followed, seen: Review | None) -> Iterator[Text]:
     if seen is not None and rows:
         names = side_names(followed.game.view(followed.states[0]))
         sides = [_side(followed, row) for row in rows]
-        title, *lines = draw_review(seen, sides, names, followed.record.random_plies)
+        title, *lines = draw_review_lines(seen, sides, names, followed.record.random_plies)
         yield title
     else:
         lines = [_line(followed, row) for row in rows]

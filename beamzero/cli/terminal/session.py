@@ -14,7 +14,7 @@ from rich.text import Text
 
 from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_text
 from beamzero.cli.terminal.playthrough import Playthrough
-from beamzero.cli.terminal.values import draw_analysis, draw_review, draw_values
+from beamzero.cli.terminal.values import draw_analysis, draw_review_lines, draw_values
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.views import SIDE_NAMES, side_names
@@ -242,7 +242,7 @@ class TerminalSession:
         sides = [
             side_text(self.game, followed.states[row.number - 1], row.side, colour, brief=True) for row in found.moves
         ]
-        for line in draw_review(found, sides, names):
+        for line in draw_review_lines(found, sides, names):
             self.console.print(line, soft_wrap=True)
         self.console.print(f"{'now':>4} value {found.last:+z.2f} for {names[0]}")
         return None

@@ -112,7 +112,7 @@ def draw_move(row: Reviewed, side: Text, width: int, after: float | None = None,
     return line
 
 
-def draw_review(seen: Review, sides: Sequence[Text], names: Sequence[str], random_plies: int = 0) -> list[Text]:
+def draw_review_lines(seen: Review, sides: Sequence[Text], names: Sequence[str], random_plies: int = 0) -> list[Text]:
     """Draw the titles of a review and a line for each move; `sides` are the sides that moved."""
     side_width = max(len(side) for side in sides)
     width = max([len(REVIEW_TITLES[0]), *(len(row.move) + len(row.mark) for row in seen.moves)])
