@@ -239,10 +239,8 @@ def _for_people(game: Game, played: _Played, keys: Array) -> Iterator[str]:
 
 def _asked(error: Exception) -> str:
     """Say which method of a game failed: the first one for people that the error came through; "" for none."""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.name in _FOR_PEOPLE:
-            return f"{frame.name} fails: "
-    return ""
+    called = (frame.name for frame in traceback.extract_tb(error.__traceback__))
+    return next((f"{method} fails: " for method in called if method in _FOR_PEOPLE), "")
 
 
 _FOR_PEOPLE = ("action_name", "parse_action", "show", "view", "places", "outcome_reason")
