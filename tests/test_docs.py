@@ -147,7 +147,7 @@ def test_the_mistakes_in_the_guide_get_the_lines_that_it_quotes(there):
     laws = "".join((games / name).read_text(encoding="utf-8") for name in ("laws.py", "shapes.py"))
     rows = re.findall(r"^\| `([a-z].*?)` \|", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(rows) >= 8
-    names = "step|legal|init|score|ply|TracerBoolConversionError|mygame.py line"
+    names = "symmetries|step|legal|init|score|ply|TracerBoolConversionError|mygame.py line"
     for row in rows:
         words = re.sub(rf"\b({names})\b|\b(bool|int32|float32) \[[\d, ]*\]|\d+|\.\.\.|[:,]", "@", row)
         for part in filter(None, (part.strip() for part in words.split("@"))):

@@ -25,7 +25,7 @@ from beamzero.players.player import FORFEIT, batch_of_one
 from beamzero.plots.measures import draw_review
 from beamzero.records.files import add_records, check_format, read_records
 from beamzero.records.record import Followed, move_text, replay_record, today, write_result
-from beamzero.records.review import Review, review
+from beamzero.records.review import REVIEW_TITLES, Review, review
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -161,11 +161,7 @@ class GameReview:
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """Give a dict for each move, ready for a DataFrame. Values are those of the first side."""
-        after = self.found.curve[1:]
-        return [
-            {**move._asdict(), "value_after": value, "mark": move.mark}
-            for move, value in zip(self.found.moves, after, strict=True)
-        ]
+        return self.found.as_dicts()
 
     def plot(self) -> Figure:
         """Draw who was ahead at each move; mistakes are named."""
@@ -178,12 +174,12 @@ class GameReview:
                 f"{row['number']}. {row['move']}{row['mark']}",
                 f"{row['value']:+z.2f}",
                 f"{row['value_after']:+z.2f}",
-                row["best"] if row["cost"] else "",
+                row["best"] if row["mark"] else "",
             )
             for row in self.as_dicts()
         ]
         first = self.played._names()[0]
-        return TextTable(("move", "before", "after", "better"), rows, [f"values for {first} as {self.agent} sees them"])
+        return TextTable(REVIEW_TITLES, rows, [f"values for {first} as {self.agent} sees them"])
 
     def __repr__(self) -> str:
         return str(self._table())

@@ -56,6 +56,7 @@ def train(
     recipe: str | None = None,
     start_from: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    wandb: str | None = None,
     progress: bool | Report = True,
     **settings: Any,
 ) -> TrainingRun:
@@ -70,6 +71,8 @@ def train(
 
     The folder is ``runs/GAME`` by default. Ctrl-C, or the notebook's stop button, saves the last finished iteration and
     returns; ``resume=True`` goes on with a run, and begins one where there is none, so that a cell may be run again.
+
+    `wandb` names a project of Weights & Biases that gets the metrics as well, which needs the package wandb.
 
     >>> import beamzero as bz
     >>> run = bz.train("tic_tac_toe", bz.Probs(games=16, expand=4, value_net="mlp:width=16", q_net="mlp:width=16"),
@@ -97,6 +100,7 @@ def train(
         iterations=iterations,
         minutes=minutes,
         resume=goes_on,
+        wandb=wandb,
     )
     with training_report(progress, minutes) as report:
         outcome = train_run(request, report)

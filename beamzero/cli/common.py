@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,6 +116,38 @@ def split_setting(text: str) -> tuple[str, str]:
     if not equals:
         raise BadInput(f"cannot read the setting {text!r}: write --set key=value")
     return key.strip(), value.strip()
+
+
+def print_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str] = (), name: int = 0) -> None:
+    """Print a table on stdout, with the columns `left` and that of number `name` aligned to the left.
+
+    Where the lines do not fit, the name of a row gets a line of its own: no path and no word is cut.
+    """
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    apart = sum(widths) + 2 * len(widths) - 1 > out.width
+    shown = [place for place in range(len(titles)) if not (apart and place == name)]
+    to_left = [place == name or titles[place] in left for place in range(len(titles))]
+    for number, row in enumerate([titles, *rows]):
+        if apart:
+            out.print(f" {row[name]}", style=None if number else "bold", soft_wrap=True)
+        cells = (f"{row[place]:{'<' if to_left[place] else '>'}{widths[place]}}" for place in shown)
+        line = f"{'   ' if apart else ' '}{'  '.join(cells)}".rstrip()
+        out.print(line, style=None if number else "bold", soft_wrap=True)
+
+
+def same_decimals(numbers: Sequence[float]) -> list[str]:
+    """Write the numbers of a column with so many decimals, 3 at most, that two digits of the smallest can be read."""
+    least = min((abs(number) for number in numbers if number), default=1.0)
+    decimals = min(max(1 - math.floor(math.log10(least)), 0), 3)
+    return [f"{number:,.{decimals}f}" for number in numbers]
+
+
+def short_number(number: float) -> str:
+    """Write a large number with one decimal and a unit: 12.3M; one below a thousand as it is."""
+    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
+        if number >= unit:
+            return f"{number / unit:.1f}{letter}"
+    return f"{number:.0f}"
 
 
 def print_troubles(players: Iterable[Player]) -> None:

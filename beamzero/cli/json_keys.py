@@ -84,12 +84,13 @@ _BOOK = {
 
 JSON_KEYS: Mapping[str, Mapping[str, str]] = {
     "games": {
-        "games[].name": "The name of a game of this package.",
+        "games[].name": "The name of a game of this package, or of one that an installed package offers.",
         "games[].about": "What it is, in a line.",
         "games[].parameters.*": "The default of each parameter.",
         "games[].actions": "The number of actions, with these defaults.",
         "pgx": "The games of pgx that can be played.",
         "open_spiel": "Those of OpenSpiel.",
+        "unusable.*": "Why a game cannot be played that an installed package offers.",
     },
     "agents": {
         "agents.*": "What the text of an agent names.",
@@ -99,11 +100,13 @@ JSON_KEYS: Mapping[str, Mapping[str, str]] = {
         "recipes.*.game": "The game of a recipe, which goes by its name.",
         "recipes.*.algorithm": "Its algorithm.",
         "recipes.*.about": "What it is for.",
+        "recipes.*.takes": "How long it takes, and on what machine; null where that was not measured.",
     },
     "recipes NAME": {
         "recipe": "The name of the recipe.",
         **_GAME,
         "algorithm": "Its algorithm.",
+        "takes": "How long it takes, and on what machine; null where that was not measured.",
         "settings.*": "The value of every setting.",
     },
     "runs": {
@@ -324,6 +327,7 @@ JSON_KEYS: Mapping[str, Mapping[str, str]] = {
         "review?[].side": "Who made it, 0 or 1.",
         "review?[].move": "The move.",
         "review?[].value": "The value of the position before it, for side 0.",
+        "review?[].value_after": "The value of the position after it, for side 0.",
         "review?[].best": "The move of the agent.",
         "review?[].cost": "By how much the position got worse for the side that moved.",
         "review?[].mark": "?? for a blunder, ? for a mistake, else empty.",

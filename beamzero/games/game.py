@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -48,7 +49,8 @@ def _compile_rules(cls: type) -> None:
     operations as if they stood there, and traces them once for all programs.
     """
     for name, rule in vars(cls).copy().items():
-        if name in RULES and not getattr(rule, "__isabstractmethod__", False):
+        # What is no method stays as it is, for `beamzero check` to name.
+        if name in RULES and callable(rule) and not getattr(rule, "__isabstractmethod__", False):
             setattr(cls, name, _explaining(jax.jit(rule, static_argnums=0, inline=True), name))
 
 
@@ -71,6 +73,10 @@ def _explaining(program: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
 
     return rule
+
+
+def _is_class_variable(cls: type, name: str) -> bool:
+    return "ClassVar" in str(inspect.get_annotations(cls)[name])
 
 
 class Game(abc.ABC):
@@ -104,6 +110,12 @@ class Game(abc.ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        for name in inspect.get_annotations(cls):
+            if isinstance(vars(cls).get(name), jax.Array | np.ndarray) and not _is_class_variable(cls, name):
+                raise TypeError(
+                    f"{name} is an array, but a field is a parameter, a bool, int, float or str: write {name}:"
+                    " ClassVar[np.ndarray] = np.array(...), or put it above the class"
+                )
         _compile_rules(cls)
 
     name: ClassVar[str] = ""

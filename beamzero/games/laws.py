@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import json
 import random
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -194,7 +195,7 @@ def _after(game: Game, played: _Played, keys: Array, ply: int, row: int) -> str:
     for number in range(ply):
         action = int(played.action[number, row])
         try:
-            names.append("chance" if played.player[number, row] == CHANCE else game.action_name(state, action))
+            names.append("chance" if played.player[number, row] == CHANCE else str(game.action_name(state, action)))
         except Exception:
             names.append(f"action {action}")
         state = _move(game, state, action)
@@ -231,8 +232,19 @@ def _for_people(game: Game, played: _Played, keys: Array) -> Iterator[str]:
                         reported.add(kind)
                         yield f"{fault} ({_after(game, played, keys, *at)})"
             except Exception as error:
-                yield f"{describe_game_error(game, error)} ({_after(game, played, keys, *at)})"
+                asked = _asked(error)
+                yield f"{asked}{describe_game_error(game, error)} ({_after(game, played, keys, *at)})"
                 return
+
+
+def _asked(error: Exception) -> str:
+    """Say which method of a game failed: the first one for people that the error came through; "" for none."""
+    called = (frame.name for frame in traceback.extract_tb(error.__traceback__))
+    return next((f"{method} fails: " for method in called if method in _FOR_PEOPLE), "")
+
+
+_FOR_PEOPLE = ("action_name", "parse_action", "show", "view", "places", "outcome_reason")
+"""The methods of a game that run in plain Python."""
 
 
 def _choice_faults(game: Game, state: State) -> Iterator[tuple[str, str]]:
@@ -280,8 +292,9 @@ def _read_back(game: Game, state: State, name: str, action: int) -> Iterator[tup
     except BadInput as error:
         yield "parse", f"parse_action does not read {name!r}, which action_name gave: {error}"
     else:
-        if found != action:
-            yield "parse", f"parse_action reads {name!r} as action {found}, but it is the name of action {action}"
+        if found != action or isinstance(found, jax.Array):
+            kind = "the JAX array " if isinstance(found, jax.Array) else "action "
+            yield "parse", f"parse_action reads {name!r} as {kind}{found}, but it is the name of action {action}"
 
 
 def _board_faults(game: Game, state: State, seat: int) -> Iterator[tuple[str, str]]:
@@ -294,8 +307,16 @@ def _board_faults(game: Game, state: State, seat: int) -> Iterator[tuple[str, st
         same = False
     if not same or not isinstance(view, dict) or "kind" not in view:
         yield "view", "view must give a dict with a kind, of plain numbers, texts, lists and dicts only"
-    elif view["kind"] == "grid" and [len(row) for row in view["cells"]] != [view["columns"]] * view["rows"]:
-        yield "grid", f"view gives cells that are not {view['rows']} rows of {view['columns']}"
+    elif view["kind"] == "grid" and not _is_filled(view):
+        yield "grid", f"view gives cells that are not {view.get('rows')} rows of {view.get('columns')}"
+
+
+def _is_filled(view: Mapping[str, object]) -> bool:
+    """Tell whether the cells of a grid are its rows and columns."""
+    rows, columns, cells = map(view.get, ("rows", "columns", "cells"))
+    if not isinstance(cells, list) or not isinstance(columns, int):
+        return False
+    return len(cells) == rows and all(isinstance(row, list) and len(row) == columns for row in cells)
 
 
 def _end_faults(game: Game, state: State) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,9 @@ def wrong_sizes(game: Game) -> Iterator[str]:
     shape = game.observation_shape
     if type(shape) is not tuple or not shape or not all(type(size) is int and size > 0 for size in shape):
         yield f"observation_shape is {shape!r}, but must be a tuple of whole numbers, 1 or more each"
+    for name in ("stake", "feature_names", "point_weights", "point"):
+        if any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(getattr(game, name))):
+            yield f"{name} is a JAX array, which is kept on the device, but must be plain numbers or texts of Python"
 
 
 def wrong_types(game: Game) -> Iterator[str]:
@@ -78,18 +81,24 @@ def wrong_types(game: Game) -> Iterator[str]:
 
 
 def _compare(game: Game, name: str, expected: str, *arguments: Any) -> Iterator[str]:
-    """Describe how the shapes and dtypes that a rule gives differ from `expected`, where S is any one number."""
+    """Describe how the shapes and dtypes that a rule gives differ from `expected`, where S is a number of 1 or more."""
     found, fault = _trace(game, name, *arguments)
-    given = ", ".join(_describe(found).values())
-    pattern = re.escape(expected).replace("S", r"(\d+)", 1).replace("S", r"\1")
-    if fault or not re.fullmatch(pattern, given):
-        yield fault or f"{name} gives {given or 'nothing'}, but must give {expected}"
+    given = ", ".join(_describe(found).values()) or "nothing"
+    pattern = re.escape(expected).replace("S", r"([1-9]\d*)", 1).replace("S", r"\1")
+    if fault:
+        yield f"{fault}; it must give {expected}"
+    elif not re.fullmatch(pattern, given):
+        yield f"{name} gives {given}, but must give {expected}"
+    elif not (isinstance(found, tuple | list) if expected.count("[") > 1 else hasattr(found, "shape")):
+        yield f"{name} gives a {type(found).__name__} of {given}, but must give {expected}"
 
 
 def _trace(game: Game, name: str, *arguments: Any) -> tuple[Any, str]:
     """Trace a rule: returns the shapes that it gives, or None and the line that says why it cannot be compiled."""
+    if not callable(rule := getattr(game, name)):
+        return None, f"{name} is a {type(rule).__name__}, but must be a method"
     try:
-        return jax.eval_shape(getattr(game, name), *arguments), ""
+        return jax.eval_shape(rule, *arguments), ""
     except Exception as error:
         return None, f"{name} cannot be compiled: {describe_game_error(game, error)}"
 

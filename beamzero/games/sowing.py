@@ -49,7 +49,7 @@ def count_true(conditions: Sequence[Array]) -> Array:
 def draw_houses(
     houses: Sequence[Sequence[int]], stores: Sequence[int], seat: int = 0, marked: Sequence[tuple[int, int]] = ()
 ) -> str:
-    """Draw a sowing board as text, with the row and the store of side `seat` below and to the right.
+    """Draw a sowing board as text, with the row and the store of side `seat` below and to the right; for OPEN side 0's.
 
     `houses` are two lists of counts, each side's from its own left. A marked house, (side, house), is shown as ×.
     """
@@ -64,8 +64,9 @@ def draw_houses(
     def row(cells: Sequence[str], edge: str = "│") -> str:
         return edge + edge.join(f" {cell:>{width}} " for cell in cells) + edge
 
-    other = 1 - seat
-    own_store, other_store, gap = (f" {text!s:>{width}} " for text in (stores[seat], stores[other], ""))
+    own = int(seat == 1)
+    other = 1 - own
+    own_store, other_store, gap = (f" {text!s:>{width}} " for text in (stores[own], stores[other], ""))
     return "\n".join(
         line.rstrip()
         for line in [
@@ -73,9 +74,9 @@ def draw_houses(
             frame(f"╭{line}┬", "┬", f"┬{line}╮"),
             f"│{gap}{row(texts[other][::-1])}{gap}│",
             frame(f"│{other_store}├", "┼", f"┤{own_store}│"),
-            f"│{gap}{row(texts[seat])}{gap}│",
+            f"│{gap}{row(texts[own])}{gap}│",
             frame(f"╰{line}┴", "┴", f"┴{line}╯"),
-            f" {gap}{row(numbers, ' ')} {SIDE_NAMES[seat]}",
+            f" {gap}{row(numbers, ' ')} {SIDE_NAMES[own]}",
         ]
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,10 @@ CHUNK = 16
 
 MISTAKE, BLUNDER = 0.3, 0.6
 """The least cost of a mistake and of a blunder, where values are from -1 to 1."""
+
+
+REVIEW_TITLES = ("move", "before", "after", "better")
+"""The columns of a review: a move, the values of the positions before and after it, and what costs less."""
 
 
 class Reviewed(NamedTuple):
@@ -53,6 +57,13 @@ class Review(NamedTuple):
     def curve(self) -> list[float]:
         """List the value of every position for side 0: one more than there are moves."""
         return [*(move.value for move in self.moves), self.last]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Give a dict for each move; its values before and after the move are for side 0."""
+        return [
+            {**move._asdict(), "value_after": after, "mark": move.mark}
+            for move, after in zip(self.moves, self.curve[1:], strict=True)
+        ]
 
 
 def review(followed: Followed, player: Player, key: Array, progress: OnProgress) -> Review:

@@ -1,4 +1,4 @@
-"""Metrics of a run: one JSON line per iteration, and the same numbers for TensorBoard.
+"""Metrics of a run: one JSON line per iteration, and the same numbers for TensorBoard and other readers.
 
 Each line ends with a seal of its own (seal.py), so that it shows where one was changed. Lines of version 0.1 have none;
 they are believed in a run that is not sealed, and in folders without a run.
@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from beamzero.core.errors import BadInput
 from beamzero.storage.files import sync_folder, write_atomically, writing
@@ -28,6 +28,16 @@ _TENSORBOARD = "tensorboard"
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
+class Mirror(Protocol):
+    """A place that gets the numbers of every record as well."""
+
+    def write(self, step: int, scalars: Mapping[str, float]) -> None:
+        """Write the numbers of an iteration, by the tags that TensorBoard has for them."""
+
+    def close(self) -> None:
+        """Finish writing; nothing is written any more."""
+
+
 class Metrics:
     """The records of one run. Each is on the disk when `append` returns.
 
@@ -35,7 +45,13 @@ class Metrics:
     of them. Floats come back from `read_metrics` bit for bit, except that every NaN becomes the same one.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], warn: Callable[[str], object] = warnings.warn):
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        warn: Callable[[str], object] = warnings.warn,
+        also: Sequence[Mirror] = (),
+    ):
+        """Keep the records in `folder`; their numbers go to `also` too, each of which is closed at the end."""
         self.folder = Path(folder)
         self.path = self.folder / METRICS_FILE
         self._warn = warn
@@ -43,6 +59,7 @@ class Metrics:
         self._events: _Events | None = None
         self._purge_step: int | None = None
         self._warned = False
+        self._also = tuple(also)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add one record."""
@@ -56,8 +73,11 @@ class Metrics:
             self._file.write(seal_line(plain))
             self._file.flush()
             os.fsync(self._file.fileno())
+            scalars = dict(_scalars(_numbers(plain)))
             if self._events is not None:
-                self._events.write(record["iteration"], dict(_scalars(_numbers(plain))))
+                self._events.write(record["iteration"], scalars)
+        for mirror in self._also:
+            mirror.write(record["iteration"], scalars)
 
     def rewind(self, iteration: int) -> None:
         """Remove the records after `iteration`, here and in TensorBoard, so that a resumed run writes none twice.
@@ -88,6 +108,8 @@ class Metrics:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        for mirror in self._also:
+            mirror.close()
 
     def _open(self) -> None:
         whole = b"".join(_whole_lines(self.path))

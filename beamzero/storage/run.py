@@ -5,6 +5,7 @@
       checkpoints/     see checkpoints.py
       metrics.jsonl    see metrics.py
       tensorboard/     the same numbers, for TensorBoard
+      wandb/           files of Weights & Biases, where the run logs to it
       anchors.json     Elo of the opponents of ratings, sealed too
       plot.png         Elo with its 95% band, and the losses
       lock             held by the process that trains

@@ -20,8 +20,9 @@ from beamzero.core.errors import BadInput, RunStopped
 from beamzero.games import Game, make_game
 from beamzero.storage.checkpoints import Checkpoints
 from beamzero.storage.interrupts import heeding_interrupts, uninterrupted
-from beamzero.storage.metrics import Metrics, is_rating
+from beamzero.storage.metrics import Metrics, Mirror, is_rating
 from beamzero.storage.run import Run
+from beamzero.storage.wandb_log import WandbLog, check_wandb
 from beamzero.training.algorithm import Algorithm, TrainingState
 from beamzero.training.executor import LOCAL_EXECUTOR, Executor
 from beamzero.training.measure import Measurements
@@ -54,10 +55,12 @@ def train(request: RunRequest, report: Report = NO_REPORT, executor: Executor = 
         raise BadInput(f"iterations is {request.iterations}, but must be 1 or more")
     if request.minutes is not None and not request.minutes > 0:
         raise BadInput(f"minutes is {request.minutes}, but must be more than 0")
+    if request.wandb is not None:
+        check_wandb(request.wandb)
     run, algorithm, seed = resume_run(request, game) if request.resume else create_run(request, game)
     with (
         run.lock() as check_folder,
-        Metrics(run.folder, warn=report.message) as metrics,
+        Metrics(run.folder, report.message, _mirrors(request, run, report)) as metrics,
         heeding_interrupts() as ask_for_interrupt,
     ):
         if not run.sealed:
@@ -76,6 +79,16 @@ def train(request: RunRequest, report: Report = NO_REPORT, executor: Executor = 
             )
         training = _Training(request, run, algorithm, seed, executor, metrics, report, ask_for_interrupt, check_folder)
         return training.go()
+
+
+def _mirrors(request: RunRequest, run: Run, report: Report) -> list[Mirror]:
+    """Open what gets the numbers of the run besides its own files."""
+    if request.wandb is None:
+        return []
+    log = WandbLog(request.wandb, run.folder, run.about, report.message)
+    if log.url:
+        report.message(f"the run at Weights & Biases: {log.url}")
+    return [log]
 
 
 @functools.partial(jax.jit, static_argnums=0)

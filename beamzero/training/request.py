@@ -48,6 +48,8 @@ class RunRequest:
     """Workers on a cluster that the work will be cut for; 0 where this process does it."""
     anchors: Mapping[str, float] | None = None
     """Elo of the opponents of ratings, where that is known; the run measures it otherwise."""
+    wandb: str | None = None
+    """The project of Weights & Biases that gets the metrics as well; None for none."""
     pictures: bool = True
     """Whether the run's curves are drawn; of many short runs that takes longer than some of their training."""
 

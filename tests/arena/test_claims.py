@@ -64,8 +64,9 @@ def test_the_command_finds_a_claim_that_is_not_true(tmp_path, monkeypatch, capsy
         assert found["holds"] == found["claims"][0]["holds"] == (status == 0)
         assert main(["verify-agents", name]) == status
         said = capsys.readouterr().out.splitlines()
-        assert said[0].endswith("DOES NOT HOLD" if status else "now: holds")
-        assert said[1:] == ["1 of 1 claims do not hold" if status else "all 1 claims hold"]
+        assert said[0].startswith(f"{name}: ") and said[1].endswith("DOES NOT HOLD" if status else "now: holds")
+        assert max(map(len, said)) <= 80
+        assert said[2:] == ["1 of 1 claims do not hold" if status else "all 1 claims hold"]
     assert main(["verify-agents", "nobody"]) == 2
     assert "nobody" in capsys.readouterr().err
 

@@ -90,7 +90,13 @@ def test_constraints_are_names_and_versions_only() -> None:
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    assert PROJECT["project"]["version"] == beamzero.__version__
+    """A release bumps all four; the tag of it is v and this version."""
+    headings = re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = max(headings, key=lambda text: [int(part) for part in text.split(".")])
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert headings[0] == newest, "the newest comes first"
+    assert PROJECT["project"]["version"] == beamzero.__version__ == newest
+    assert f"\nversion: {newest}\n" in citation
 
 
 def test_every_folder_with_code_is_a_package() -> None:
@@ -147,6 +153,7 @@ print(len(hits) > 0)
         assert (run.stdout.strip(), run.stderr) == (found, "")
 
 
-def test_the_citation_has_the_version() -> None:
-    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {beamzero.__version__}\n" in text
+def test_a_lock_of_uv_stays_on_its_machine() -> None:
+    """It names where packages come from; constraints.txt is the lock of this repository."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert "uv.lock" in ignored and not [path for path in published_files() if path.name == "uv.lock"]

@@ -8,6 +8,7 @@ import json
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import Array
 
@@ -19,6 +20,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import CHANCE, GAMES, Game, make_game
 from beamzero.games.game import keep_if
 from beamzero.games.laws import check_laws
+from beamzero.games.shapes import wrong_sizes
 
 
 class NimState(NamedTuple):
@@ -344,6 +346,65 @@ def test_a_broken_law_gets_one_line_that_says_which_and_where(base, line, member
     assert [found for found in broken if line in found], broken
     assert not any("\n" in found for found in broken)
     assert len(broken) <= 2, "and little else is blamed"
+
+
+PAIRS = "float32 [S, 4], float32 [S, 4]"
+UNFIT = [
+    (lambda self, seen, values: {(seen, values)}, f"unhashable type: 'DynamicJaxprTracer'; it must give {PAIRS}"),
+    (lambda self, seen, values: {(0, 1), (1, 0)}, f"which is not a valid JAX type; it must give {PAIRS}"),
+    (frozenset({(0, 1)}), f"symmetries is a frozenset, but must be a method; it must give {PAIRS}"),
+    (lambda self, seen, values: None, f"symmetries gives nothing, but must give {PAIRS}"),
+    (
+        lambda self, seen, values: {"seen": seen[None], "values": values[None]},
+        f"symmetries gives a dict of float32 [1, 4], float32 [1, 4], but must give {PAIRS}",
+    ),
+    (
+        lambda self, seen, values: (seen[None][:0], values[None][:0]),
+        f"symmetries gives float32 [0, 4], float32 [0, 4], but must give {PAIRS}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("symmetries", "line"), UNFIT)
+def test_symmetries_of_another_shape_are_told_the_one_that_is_wanted(symmetries, line):
+    (broken,) = check_laws(change(Board, symmetries=symmetries)).broken
+    assert broken.startswith("symmetries ") and broken.endswith(line)
+
+
+@pytest.mark.parametrize("name", ["stake", "feature_names", "point_weights", "point"])
+def test_what_the_host_reads_is_not_kept_on_the_device(name):
+    (line,) = check_laws(change(Nim, **{name: jnp.arange(2)})).broken
+    assert line == f"{name} is a JAX array, which is kept on the device, but must be plain numbers or texts of Python"
+
+
+@pytest.mark.parametrize("array", [jnp, np])
+def test_a_field_that_is_an_array_is_told_where_it_belongs(array):
+    members = {"__annotations__": {"table": "Array"}, "table": array.arange(4)}
+    with pytest.raises(TypeError, match=r"^table is an array, but a field is a parameter.*or put it above the class$"):
+        type("Field", (Nim,), members)
+    kept = type("Kept", (Nim,), {**members, "__annotations__": {"table": "ClassVar[Array]"}})
+    assert not list(wrong_sizes(kept()))
+
+
+@pytest.mark.parametrize(
+    ("members", "line"),
+    [
+        ({"action_name": lambda self, state, action: np.int32(action)}, "action_name calls a move "),
+        ({"parse_action": lambda self, state, text: jnp.int32(int(text[5:]) - 1)}, " as the JAX array "),
+        ({"view": lambda self, state, seat=0: {"kind": "grid"}}, "view gives cells that are not None rows of None"),
+        ({"show": lambda self, state, seat=0: show_nothing()}, "show fails: ZeroDivisionError"),
+    ],
+)
+def test_what_people_see_is_named_where_it_fails(members, line):
+    broken = check_laws(change(Nim, **members), games=32).broken
+    assert [found for found in broken if line in found], broken
+
+
+def show_nothing():
+    def show():
+        return 1 / 0
+
+    return show()
 
 
 def test_a_fault_of_people_s_sight_is_told_once():

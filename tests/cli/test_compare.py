@@ -48,9 +48,9 @@ def test_a_table_a_picture_and_json(tmp_path, capsys, monkeypatch):
         monkeypatch.setattr("beamzero.cli.commands.compare.compare", lambda *_, elo=elo: finished_at(elo))
         assert main(words) == 0
         out = capsys.readouterr().out
-        rows = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if line.startswith("toy_")}
+        rows = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if line.startswith(" toy_")}
         assert rows == {
-            "toy_probs": "1.23K 16 1.2K 2.5 1200 1100, 1300",
+            "toy_probs": "1.2K 16 1.2K 2.5 1200 1100, 1300",
             "toy_alphazero": f"5.6M 16 1.2K 2.5 {'-' if mean is None else '1100'} {shown}",
         }
         assert out.count("  0.625 [") == 4 and out.count("probs:a v alphazero:b, 4 games") == 4

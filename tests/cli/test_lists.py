@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -13,12 +14,15 @@ import pytest
 from beamzero.algorithms.alphazero.settings import AlphaZeroSettings
 from beamzero.arena.rating import elo_text
 from beamzero.cli import main
+from beamzero.cli.common import same_decimals, short_number
 from beamzero.games import GAMES, make_game
+from beamzero.games.connect_four import ConnectFour
 from beamzero.players.trained import load_trained
 from beamzero.storage.agentfile import load_agent
 from beamzero.training.algorithm import ALGORITHMS
 from beamzero.training.recipes import Recipe, list_recipes
 from beamzero.training.settings import describe_settings
+from tests.cli.json_keys import check_keys
 from tests.training.toy import GAME, run_toy, same_bits
 
 
@@ -47,10 +51,38 @@ def test_games(capsys):
     by_name = {row["name"]: row for row in rows}
     assert by_name["connect_four"]["parameters"] == {"rows": 6, "columns": 7, "length": 4}
     assert by_name["connect_four"]["actions"] == 7 and all(row["about"] for row in rows)
+    assert result["unusable"] == {}
     text = run_main(capsys, "games")
-    assert all(
-        name in text for name in [*GAMES, *result["pgx"], *result["open_spiel"]]
-    ) and "rows=6, columns=7, length=4" in " ".join(text.split())
+    others = [name.partition(":")[2] for name in (*result["pgx"], *result["open_spiel"])]
+    assert {*GAMES, *others} <= set(text.split()), "whole, whatever the width"
+    assert "rows=6, columns=7, length=4" in " ".join(text.split()) and "pgx:NAME" in text
+
+
+def test_games_of_installed_packages(capsys, monkeypatch):
+    class Sevens(ConnectFour):
+        """Connect four as a package has it."""
+
+        name = "sevens"
+
+    def broken():
+        raise ImportError("no module\nnamed x")
+
+    loads = {"sevens": lambda: Sevens, "five": lambda: 5, "broken": broken}
+    points = {name: SimpleNamespace(name=name, load=load) for name, load in loads.items()}
+    monkeypatch.setitem(GAMES.__dict__, "_offered", points)
+    monkeypatch.setattr(GAMES, "_registered", {})
+    result = json.loads(run_main(capsys, "games", "--json"))
+    check_keys("games", result)
+    about = {"name": "sevens", "about": "Connect four as a package has it.", "actions": 7}
+    assert result["games"][-1] == {**about, "parameters": {"rows": 6, "columns": 7, "length": 4}}
+    assert [row["name"] for row in result["games"]] == [*GAMES.built_in, "sevens"]
+    assert result["unusable"] == {
+        "five": "'five' cannot be played: it is no Game",
+        "broken": "the game 'broken' cannot be loaded: ImportError: no module named x",
+    }
+    text = run_main(capsys, "games")
+    assert "\n sevens " in text and "an installed package offers five: 'five' cannot be played" in text
+    assert run_main(capsys, "perft", "sevens:rows=4", "1").split() == ["1", "7"]
 
 
 def test_agents(capsys):
@@ -66,10 +98,14 @@ def test_agents(capsys):
 def test_recipes(capsys):
     found = json.loads(run_main(capsys, "recipes", "--json"))["recipes"]
     assert found.keys() == list_recipes().keys()
-    assert all(row.keys() == {"game", "algorithm", "about"} for row in found.values())
-    text = run_main(capsys, "recipes")
-    assert all(name in text for name in found) and text.split()[2] == "algorithm"
-    assert text.count(" probs ") >= [row["algorithm"] for row in found.values()].count("probs") > 0
+    assert all(row.keys() == {"game", "algorithm", "about", "takes"} for row in found.values())
+    lines = run_main(capsys, "recipes").splitlines()
+    games = [row["game"] for row in found.values()]
+    assert [line for line in lines if line in games] == list(dict.fromkeys(games)), "a game once"
+    named = {line.split()[0]: line.split(maxsplit=2)[1:] for line in lines if line[:4].strip() and line[0] == " "}
+    assert named == {name: [row["algorithm"], row["takes"] or "-"] for name, row in found.items()}
+    words = set(" ".join(lines).split())
+    assert all(set(row["about"].split()) <= words for row in found.values()) and max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("name", list_recipes())
@@ -97,7 +133,7 @@ def test_a_recipe_of_alphazero_shows_its_settings(capsys, monkeypatch):
     assert shown["algorithm"] == "alphazero"
     assert shown["settings"] == dataclasses.asdict(AlphaZeroSettings(sims=25))
     text = run_main(capsys, "recipes", "toy")
-    assert text.startswith("toy: A toy. (game tic_tac_toe, by AlphaZero)\n")
+    assert text.startswith("toy: A toy. (game tic_tac_toe, by AlphaZero)\nhow long it takes was not measured")
     assert "\n sims " in text and "\n rate_every " in text and "expand" not in text
 
 
@@ -112,7 +148,31 @@ def test_runs(capsys, folder):
     assert rows[str(folder / "group/begun")]["rating"] is None
     assert "damaged" in rows[str(folder / "broken")]["damaged"]
     text = run_main(capsys, "runs", str(folder))
-    assert text.splitlines()[0].split()[:2] == ["run", "game"] and "damaged" in text
+    lines = text.splitlines()
+    assert lines[0].split() == ["run"] and lines[1].split()[:2] == ["game", "algorithm"], "which do not fit beside it"
+    assert {f" {folder / 'rated'}", f" {folder / 'group/begun'}"} <= set(lines), "whole paths"
+    assert max(len(line) for line in lines if str(folder) not in line) <= 80
+    assert lines[-1].startswith(f"damaged: {folder / 'broken'}: ")
+
+
+def test_runs_whose_paths_are_short_are_a_table(capsys, folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    monkeypatch.setattr("beamzero.cli.common.out._width", 100)
+    lines = run_main(capsys, "runs", folder.name).splitlines()
+    assert lines[0].split()[:3] == ["run", "game", "algorithm"] and len(lines) == 4
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [([0.0123, 45.678], ["0.012", "45.678"]), ([2.1, 1234], ["2.1", "1,234.0"]), ([0.0], ["0.0"]), ([30], ["30"])],
+)
+def test_the_numbers_of_a_column_have_the_same_decimals(numbers, texts):
+    assert same_decimals(numbers) == texts
+
+
+@pytest.mark.parametrize(("number", "text"), [(12_345_678, "12.3M"), (4775, "4.8K"), (2e9, "2.0G"), (950, "950")])
+def test_a_large_number_has_one_decimal(number, text):
+    assert short_number(number) == text
 
 
 def test_where_there_are_no_runs(capsys, tmp_path, monkeypatch):

@@ -218,7 +218,7 @@ def test_review_marks_the_moves_that_lost_the_game():
     session.show_review()
     lines = said(session).splitlines()
     (blunder,) = [line for line in lines if "??" in line]
-    assert "O  c3??" in blunder and blunder.endswith("a3 was better")
+    assert "O  c3??" in blunder and blunder.endswith(" a3")
     assert any("value +1.00 for first" in line for line in lines)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from beamzero.cli import main
 from beamzero.records.files import read_records
+from tests.cli.json_keys import check_keys
 
 
 @pytest.fixture(autouse=True)
@@ -47,10 +48,15 @@ def test_an_agent_judges_a_game_and_draws_who_was_ahead(saved, capsys, tmp_path)
     (tmp_path / "one.txt").write_text("b2 b1 a3 c1 c2 a1\n")
     words = ("replay", "one.txt", "--game", "tic_tac_toe", "--agent", "alphabeta:depth=9")
     shown = said(capsys, *words, "--plot", "game.png")
-    assert "b1??" in shown and "c2??" in shown and "a1 was better" in shown and "O has three in a row" in shown
+    assert "b1??" in shown and "c2??" in shown and "O has three in a row" in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["move", "before", "after", "second", "first", "better"] in lines
+    assert next([*line[:5], line[-1]] for line in lines if "c2??" in line) == ["5", "X", "c2??", "+1.00", "-1.00", "a1"]
     assert (tmp_path / "game.png").read_bytes().startswith(b"\x89PNG")
     found = json.loads(said(capsys, *words, "--json"))
     assert found["values"] == [0, 0, 1, 1, 1, -1, -1] and found["review"][4]["mark"] == "??"
+    assert found["review"][4].items() >= {"value": 1, "value_after": -1, "best": "a1"}.items()
+    check_keys("replay --number", found)
 
 
 def test_one_steps_forth_and_back(saved, capsys, monkeypatch):

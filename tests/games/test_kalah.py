@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from beamzero.core.errors import BadInput
-from beamzero.games import make_game, sowing
+from beamzero.games import OPEN, make_game, sowing
 from beamzero.games.kalah import Kalah, KalahState
 from beamzero.search.perft import perft
 from tests.games.play import ask, ask_all, at, play, step
@@ -361,6 +361,7 @@ def test_the_board_is_drawn_from_the_seat_s_side():
 ╰────┴────┴────┴────┴────╯
         1    2    3   second"""
     assert game.show(state) == below and game.show(state, seat=1) == turned
+    assert game.show(state, seat=OPEN) == below, "all see a board without hidden cards, and it needs one side below"
     assert game.view(state) == game.view(state, seat=1)
     assert game.view(state) == {
         "kind": "sowing",

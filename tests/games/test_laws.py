@@ -13,7 +13,7 @@ import pytest
 from jax import Array
 
 from beamzero.core.errors import BadInput
-from beamzero.games import CHANCE, GAMES, Game, State, make_game
+from beamzero.games import CHANCE, GAMES, OPEN, Game, State, make_game
 from beamzero.games.views import View
 from tests.games import golden
 from tests.games.pictures import fits
@@ -180,7 +180,7 @@ def test_an_illegal_move_is_one_line_that_lists_the_legal_ones(game):
 def test_a_position_can_be_shown_and_sent(game):
     for place in sample(game, 3):
         state = at(play(game).states, *place)
-        for seat in (0, 1):
+        for seat in (0, 1, OPEN):
             assert json.loads(json.dumps(game.view(state, seat))) == game.view(state, seat)
             assert fits(game.view(state, seat), View)
             assert game.show(state, seat).strip()

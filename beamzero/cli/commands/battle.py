@@ -107,18 +107,24 @@ def _counted(
         yield record
 
 
+_NUMBERS = 40
+"""The characters of a row of results, but for the name before them."""
+
+
 def show_battle(played: Battle) -> None:
     """Print the result of a battle for people."""
     found, (agent, opponent) = played.table(), played.agents
     table = Table(box=None, header_style="bold")
-    for place, title in enumerate(found.titles):
+    fits = len(agent) + _NUMBERS <= out.width
+    for place, title in enumerate((agent if fits else "games", *found.titles[1:])):
         table.add_column(title, justify="right" if place else "left")
     for row in found.rows:
         table.add_row(*row)
     out.print(table)
     low, high = played.interval
     against = f" against {opponent}, 95% interval {low:.3f} to {high:.3f}"
-    out.print(Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against))
+    said = Text.assemble(f"\n{agent} scores ", (f"{played.score:.3f}", "bold"), against)
+    out.print(said, soft_wrap=max(len(agent), len(opponent)) > out.width)
     if points := played.points():
         mean, (low, high) = points["points"], points["points_interval"]
         a_game = f" {points['unit']} a game, 95% interval {low:+.3f} to {high:+.3f}"

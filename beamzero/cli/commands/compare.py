@@ -9,10 +9,19 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 from beamzero.cli.cluster import Cluster, WorkerGpus, Workers, lasting, warn_of_worker, workers_of
-from beamzero.cli.common import RUNS_FOLDER, AsJson, GameName, err, out, print_json, progress_bar
+from beamzero.cli.common import (
+    RUNS_FOLDER,
+    AsJson,
+    GameName,
+    err,
+    out,
+    print_json,
+    print_rows,
+    progress_bar,
+    short_number,
+)
 from beamzero.cluster.battles import ClusterPlay
 from beamzero.cluster.executor import ClusterJobs
 from beamzero.experiments.compare import compare
@@ -119,21 +128,22 @@ def _mean_elo(points: Sequence[Point]) -> float | None:
 
 
 def _show(comparison: Comparison, finished: Compared) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("recipe", "weights", "games", "looks", "seconds", "Elo", "by seed"):
-        is_text = title in ("recipe", "by seed")
-        table.add_column(title, justify="left" if is_text else "right", no_wrap=title != "by seed", overflow="fold")
-    for name, runs in finished.points.items():
-        last = [run[-1] for run in runs]
-        games, looks, seconds = (
-            float(np.mean([getattr(point, key) for point in last])) for key in ("games", "evaluations", "seconds")
-        )
-        mean, each = _mean_elo(last), ", ".join(f"{point.bound}{point.strength:.0f}" for point in last)
-        table.add_row(
-            name, _short(finished.parameters[name]), _short(games), _short(looks), f"{seconds:.1f}",
-            "-" if mean is None else f"{mean:.0f}", each,
-        )  # fmt: skip
-    out.print(table)
+    last = {name: [run[-1] for run in runs] for name, runs in finished.points.items()}
+    games, looks, seconds = (
+        [float(np.mean([getattr(point, key) for point in points])) for points in last.values()]
+        for key in ("games", "evaluations", "seconds")
+    )
+    columns = (
+        last,
+        [short_number(finished.parameters[name]) for name in last],
+        map(short_number, games),
+        map(short_number, looks),
+        [f"{number:.1f}" for number in seconds],
+        ["-" if (mean := _mean_elo(points)) is None else f"{mean:.0f}" for points in last.values()],
+        [", ".join(f"{point.bound}{point.strength:.0f}" for point in points) for points in last.values()],
+    )
+    titles = ("recipe", "weights", "games", "looks", "seconds", "Elo", "by seed")
+    print_rows(titles, list(zip(*columns, strict=True)), left=("by seed",))
     out.print("weights: what the nets learn; looks: evaluations; > and <: lost or won no game, so a bound", style="dim")
     if finished.battles:
         out.print("\nagainst each other, score of the first-named:")
@@ -141,11 +151,3 @@ def _show(comparison: Comparison, finished: Compared) -> None:
         low, high = played.interval
         who = f"{played.agents[0]} v {played.agents[1]}, {played.games} games"
         out.print(f"  {played.score:.3f} [{low:.3f}, {high:.3f}]  {who}", soft_wrap=True)
-
-
-def _short(number: float) -> str:
-    """Write a number in about three digits: 12.3M."""
-    for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "K")):
-        if number >= unit:
-            return f"{number / unit:.3g}{letter}"
-    return f"{number:.0f}"

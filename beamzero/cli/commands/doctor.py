@@ -50,6 +50,7 @@ PACKAGES = {
     "pettingzoo": Extra("beamzero.adapters.pettingzoo", "pip install 'beamzero[pettingzoo]'"),
     "ray": Extra("--cluster", _CLUSTER),
     "prometheus-client": Extra("train --prometheus", _CLUSTER),
+    "wandb": Extra("train --wandb", "pip install 'beamzero[wandb]'"),
     "fastapi": Extra("serve", _WEB),
     "uvicorn": Extra("serve", _WEB),
     "websockets": Extra("serve", _WEB),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +16,7 @@ from beamzero.players.agent_kind import agent_kind
 from beamzero.players.built_in import AGENTS
 from beamzero.players.trained import load_info, shipped_agents
 from beamzero.training.algorithm import ALGORITHMS
-from beamzero.training.recipes import find_recipe, list_recipes, make_settings
+from beamzero.training.recipes import Recipe, find_recipe, list_recipes, make_settings
 from beamzero.training.settings import describe_settings
 
 
@@ -25,15 +26,20 @@ def agents(json: AsJson = False) -> None:
     shipped = {name: load_info(path) for name, path in shipped_agents().items()}
     if json:
         return print_json({"agents": kinds, "shipped": shipped})
-    table = Table(box=None, header_style="bold")
-    table.add_column("agent", no_wrap=True)
-    table.add_column("what it is")
-    for name, about in kinds.items():
-        table.add_row(name, about)
-    for name, info in shipped.items():
-        table.add_row(f"{info['algorithm']}:{name}", f"shipped; plays {info['game']}")
-    out.print(table)
+    out.print(_two_columns("agent", "what it is", kinds))
+    out.print()
+    plays = {f"{info['algorithm']}:{name}": info["game"] for name, info in shipped.items()}
+    out.print(_two_columns("shipped", "what it plays", plays))
     out.print("\nin beamzero play you can also name human, for a second person", style="dim")
+
+
+def _two_columns(first: str, second: str, rows: Mapping[str, str]) -> Table:
+    table = Table(box=None, header_style="bold")
+    table.add_column(first, no_wrap=True)
+    table.add_column(second)
+    for name, about in rows.items():
+        table.add_row(name, about)
+    return table
 
 
 def agent_texts() -> dict[str, str]:
@@ -69,16 +75,20 @@ def recipes(
         return _show_recipe(name, json)
     found = list_recipes()
     if json:
-        return print_json(
-            {"recipes": {r.name: {"game": r.game, "algorithm": r.algorithm, "about": r.about} for r in found.values()}}
-        )
-    table = Table(box=None, header_style="bold")
-    for title in ("recipe", "game", "algorithm", "what it is"):
-        table.add_column(title, no_wrap=title == "recipe")
-    for recipe in found.values():
-        table.add_row(recipe.name, recipe.game, recipe.algorithm, recipe.about)
-    out.print(table)
+        return print_json({"recipes": {name: _about_recipe(recipe) for name, recipe in found.items()}})
+    width = max(map(len, found))
+    for game in dict.fromkeys(recipe.game for recipe in found.values()):
+        out.print(Text(game, "bold"))
+        for recipe in (one for one in found.values() if one.game == game):
+            out.print(f"  {recipe.name:<{width}}  {recipe.algorithm:<9}  {recipe.takes or '-'}")
+            out.print(Padding(Text(recipe.about, "dim"), (0, 0, 0, 4), expand=False))
+    out.print("\na recipe, its algorithm and how long it takes; beamzero recipes NAME shows its settings", style="dim")
     return None
+
+
+def _about_recipe(recipe: Recipe) -> dict[str, str | None]:
+    about = {"game": recipe.game, "algorithm": recipe.algorithm, "about": recipe.about}
+    return {**about, "takes": recipe.takes or None}
 
 
 def _show_recipe(name: str, json: bool) -> None:
@@ -87,9 +97,13 @@ def _show_recipe(name: str, json: bool) -> None:
     rows = [(key, getattr(settings, key), default, doc) for key, default, doc in describe_settings(type(settings))]
     if json:
         values = {key: value for key, value, _, _ in rows}
-        return print_json({"recipe": name, "game": recipe.game, "algorithm": recipe.algorithm, "settings": values})
+        return print_json({
+            "recipe": name, "game": recipe.game, "algorithm": recipe.algorithm, "takes": recipe.takes or None,
+            "settings": values,
+        })  # fmt: skip
     title = ALGORITHMS[recipe.algorithm].title
-    out.print(Text.assemble((recipe.name, "bold"), f": {recipe.about} (game {recipe.game}, by {title})\n"))
+    out.print(Text.assemble((recipe.name, "bold"), f": {recipe.about} (game {recipe.game}, by {title})"))
+    out.print(Text(f"it takes {recipe.takes}" if recipe.takes else "how long it takes was not measured", "dim"), "\n")
     table = Table(box=None, header_style="bold")
     for title in ("setting", "value", "meaning"):
         table.add_column(title)

@@ -26,6 +26,7 @@ from beamzero.cli.common import (
     err,
     out,
     print_json,
+    print_rows,
     print_troubles,
     progress_bar,
 )
@@ -175,13 +176,11 @@ def _as_json(rating: Rating) -> dict[str, Any]:
 
 
 def _show(tournament: Tournament, ratings: list[Rating]) -> None:
-    table = Table(box=None, header_style="bold")
-    for title, left in (("", False), ("agent", True), ("Elo, 95% interval", False), ("score", False), ("games", False)):
-        table.add_column(title, justify="left" if left else "right", no_wrap=not left, overflow="fold")
-    for place, rating in enumerate(ratings, 1):
-        cells = (elo_text(rating._asdict()), f"{rating.score:.3f}", str(rating.games))
-        table.add_row(str(place), rating.agent, *cells)
-    out.print(table)
+    rows = [
+        (str(place), rating.agent, elo_text(rating._asdict()), f"{rating.score:.3f}", str(rating.games))
+        for place, rating in enumerate(ratings, 1)
+    ]
+    print_rows(("", "agent", "Elo, 95% interval", "score", "games"), rows, name=1)
     if any(rating.elo is None for rating in ratings):
         err.print("an agent that never lost or never won a point has a bound and no number", style="dim")
     out.print("\nscore of the one on the left against the one above:")

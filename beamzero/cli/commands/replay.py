@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from rich.text import Text
 
 from beamzero.cli.common import AsJson, Seed, err, keyboard, out, print_json, progress_bar
 from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_text
-from beamzero.cli.terminal.values import draw_bar, draw_move
+from beamzero.cli.terminal.values import draw_bar, draw_move, draw_review_lines
 from beamzero.core.errors import BadInput
 from beamzero.games import OPEN, make_game
+from beamzero.games.views import side_names
 from beamzero.players import make_player
 from beamzero.plots.measures import draw_review
 from beamzero.plots.style import check_picture_path, write_png
@@ -102,7 +104,7 @@ def _as_json(followed: Followed, seen: Review | None) -> dict[str, object]:
     about = {**followed.record.as_json(), "game": followed.game.spec, "reason": _reason(followed)}
     if seen is not None:
         about["values"] = seen.curve
-        about["review"] = [{**move._asdict(), "mark": move.mark} for move in seen.moves]
+        about["review"] = seen.as_dicts()
     return about
 
 
@@ -115,10 +117,8 @@ def _show_all(followed: Followed, seen: Review | None) -> None:
     out.print(_title(followed), "", _board(followed, len(followed.actions)), "", sep="\n")
     if followed.record.start is not None:
         out.print(f"from {followed.record.start}", style="dim", soft_wrap=True)
-    rows = seen.moves if seen is not None else _plain(followed)
-    width = max([4, *(len(row.move) + len(row.mark) for row in rows)])
-    for row in rows:
-        out.print(_line(followed, row, width, judged=seen is not None), soft_wrap=True)
+    for line in _lines(followed, seen):
+        out.print(line, soft_wrap=True)
     out.print(Text(f"\n{_ending(followed)}", "bold"))
 
 
@@ -132,14 +132,33 @@ def _plain(followed: Followed) -> list[Reviewed]:
     ]
 
 
-def _line(followed: Followed, row: Reviewed, width: int, judged: bool) -> Text:
-    """Draw a move, and in a line below it the roll that followed."""
-    game, colour = followed.game, in_colour(out)
-    side = side_text(game, followed.states[row.number - 1], row.side, colour, brief=True)
-    line = draw_move(row, side, width, judged, at_random=row.number <= followed.record.random_plies)
-    if thrown := followed.thrown[row.number - 1]:
-        line.append_text(Text.assemble("\n     ", rolled_text(game, followed.states[row.number], thrown, colour)))
-    return line
+def _lines(followed: Followed, seen: Review | None) -> Iterator[Text]:
+    """Draw each move, below it the roll that followed, and where an agent has seen them titles above."""
+    rows = seen.moves if seen is not None else _plain(followed)
+    if seen is not None and rows:
+        names = side_names(followed.game.view(followed.states[0]))
+        sides = [_side(followed, row) for row in rows]
+        title, *lines = draw_review_lines(seen, sides, names, followed.record.random_plies)
+        yield title
+    else:
+        lines = [_line(followed, row) for row in rows]
+    for row, line in zip(rows, lines, strict=True):
+        yield line
+        if thrown := followed.thrown[row.number - 1]:
+            yield _rolled(followed, row, thrown)
+
+
+def _rolled(followed: Followed, row: Reviewed, thrown: str) -> Text:
+    return Text.assemble("     ", rolled_text(followed.game, followed.states[row.number], thrown, in_colour(out)))
+
+
+def _line(followed: Followed, row: Reviewed) -> Text:
+    """Draw a move without values."""
+    return draw_move(row, _side(followed, row), 4, at_random=row.number <= followed.record.random_plies)
+
+
+def _side(followed: Followed, row: Reviewed) -> Text:
+    return side_text(followed.game, followed.states[row.number - 1], row.side, in_colour(out), brief=True)
 
 
 def _title(followed: Followed) -> Text:
@@ -162,6 +181,13 @@ def _board(followed: Followed, ply: int) -> Text:
     return draw_board(followed.game, followed.states[ply], before, seat, in_colour(out))
 
 
+def _print_step(followed: Followed, row: Reviewed) -> None:
+    """Print the move that led to a position, and the roll that followed."""
+    out.print(_line(followed, row), soft_wrap=True)
+    if thrown := followed.thrown[row.number - 1]:
+        out.print(_rolled(followed, row, thrown), soft_wrap=True)
+
+
 def _step_through(followed: Followed, seen: Review | None) -> None:
     """Show one position at a time, as the person asks for them."""
     ask, ply, last = keyboard(out), 0, len(followed.actions)
@@ -170,7 +196,7 @@ def _step_through(followed: Followed, seen: Review | None) -> None:
     while True:
         out.print("", _board(followed, ply), "", sep="\n")
         if ply:
-            out.print(_line(followed, rows[ply - 1], 4, judged=False))
+            _print_step(followed, rows[ply - 1])
         if seen is not None:
             value = seen.curve[ply]
             out.print(Text.assemble(f"     value {value:+z.2f}  ", draw_bar(value)))

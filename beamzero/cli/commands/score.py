@@ -7,11 +7,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from beamzero.arena.score import Scored, Share, rows_at_once, score
 from beamzero.arena.truth import Truth, load_truth
-from beamzero.cli.common import AsJson, GameName, Seed, out, print_json, print_troubles, progress_bar
+from beamzero.cli.common import (
+    AsJson,
+    GameName,
+    Seed,
+    out,
+    print_json,
+    print_rows,
+    print_troubles,
+    progress_bar,
+    same_decimals,
+)
 from beamzero.games import make_game
 from beamzero.players import make_player
 from beamzero.players.player import check_player
@@ -81,16 +90,14 @@ def _share_json(share: Share) -> dict[str, Any]:
 
 
 def _show(truth: Truth, scores: list[Scored]) -> None:
-    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column("errors, %", overflow="fold")
-    classes = [name.replace("-", "\n") for name in truth.classes]
-    for title in (*classes, "all", "95% interval", "ms/move"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for found in scores:
+    classes = [name.replace("-", " ") for name in truth.classes]
+    times = same_decimals([found.milliseconds for found in scores])
+    rows = []
+    for found, time in zip(scores, times, strict=True):
         shares = [_percent(share.rate) for share in (*found.classes.values(), found.all)]
         low, high = found.all.interval
-        table.add_row(found.agent, *shares, f"{_percent(low)} to {_percent(high)}", f"{found.milliseconds:.3g}")
-    out.print(table)
+        rows.append((found.agent, *shares, f"{_percent(low)} to {_percent(high)}", time))
+    print_rows(("errors, %", *classes, "all", "95% interval", "ms/move"), rows)
     what = "mates" if truth.puzzles else "solved positions"
     sizes = {share.positions for share in scores[0].classes.values()}
     each = f", {sizes.pop():,} of each class" if len(sizes) == 1 else ""
@@ -98,5 +105,5 @@ def _show(truth: Truth, scores: list[Scored]) -> None:
 
 
 def _percent(share: float) -> str:
-    """Write a share in percent: hundredths of a percent below ten percent, tenths above."""
-    return f"{100 * share:.2f}" if share < 0.1 else f"{100 * share:.1f}"
+    """Write a share in percent."""
+    return f"{100 * share:.2f}"

@@ -67,6 +67,14 @@ def train_command(
     workers: Workers = None,
     worker_gpus: WorkerGpus = 0.0,
     prometheus: Prometheus = None,
+    wandb: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROJECT",
+            help="Log the metrics to this project of Weights & Biases as well (pip install 'beamzero[wandb]'); a run"
+            " that goes on with the same option is the same run there.",
+        ),
+    ] = None,
     json: AsJson = False,
 ) -> int:
     """Train an agent by self-play; Ctrl-C saves and stops, --resume goes on."""
@@ -84,6 +92,7 @@ def train_command(
         iterations=iterations,
         minutes=minutes,
         resume=resume,
+        wandb=wandb,
     )
     named = (make_game(game).spec, *([] if algo is None else [ALGORITHMS.source(algo)]))
     with (
@@ -111,8 +120,9 @@ def train_command(
         return 0
     game, folder = outcome.run.about["game_text"], outcome.run.folder
     own = "" if algo is None or ALGORITHMS.source(algo) == algo else f" --algo {quote(ALGORITHMS.source(algo))}"
+    logged = "" if wandb is None else f" --wandb {quote(wandb)}"
     err.print(
-        f"go on with: {_this_command()} train {quote(game)}{own} --run {quote(str(folder))} --resume",
+        f"go on with: {_this_command()} train {quote(game)}{own} --run {quote(str(folder))} --resume{logged}",
         soft_wrap=True,
     )
     return INTERRUPTED

@@ -62,6 +62,7 @@ def verify_agents(
 
 
 def _show(name: str, claim: Claim, found: Measured) -> None:
-    claimed = f"{name}: {claim.text} {claim.value:.3f} [{claim.low:.3f}, {claim.high:.3f}] claimed"
-    now = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}] now"
-    out.print(f"{claimed}, {now}: {'holds' if claim.holds(found) else 'DOES NOT HOLD'}", soft_wrap=True)
+    """Print a claim and below it the two values, in lines that fit into 80 columns."""
+    out.print(f"{name}: {claim.text}", soft_wrap=True)
+    before, now = (f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]" for one in (claim, found))
+    out.print(f"  {before} claimed, {now} now: {'holds' if claim.holds(found) else 'DOES NOT HOLD'}", soft_wrap=True)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from beamzero.cli.terminal.board import draw_board, in_colour, rolled_text, side_text
 from beamzero.cli.terminal.playthrough import Playthrough
-from beamzero.cli.terminal.values import draw_analysis, draw_move, draw_values
+from beamzero.cli.terminal.values import draw_analysis, draw_review_lines, draw_values
 from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.games.views import SIDE_NAMES, side_names
@@ -238,12 +238,13 @@ class TerminalSession:
         followed = self.played.followed()
         with self._status():
             found = review(followed, self.player, self.played.draw_key(), lambda done, total: None)
-        width = max(len(row.move) + len(row.mark) for row in found.moves)
-        for row in found.moves:
-            side = side_text(self.game, followed.states[row.number - 1], row.side, in_colour(self.console), brief=True)
-            self.console.print(draw_move(row, side, width), soft_wrap=True)
-        first = side_names(self.game.view(followed.states[0]))[0]
-        self.console.print(f"{'now':>4} value {found.last:+z.2f} for {first}")
+        names, colour = side_names(self.game.view(followed.states[0])), in_colour(self.console)
+        sides = [
+            side_text(self.game, followed.states[row.number - 1], row.side, colour, brief=True) for row in found.moves
+        ]
+        for line in draw_review_lines(found, sides, names):
+            self.console.print(line, soft_wrap=True)
+        self.console.print(f"{'now':>4} value {found.last:+z.2f} for {names[0]}")
         return None
 
     def show_hint(self) -> None:

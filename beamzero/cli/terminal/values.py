@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from beamzero.players.analysis import Analysis, MoveValue, Step
-from beamzero.records.review import Reviewed
+from beamzero.records.review import REVIEW_TITLES, Review, Reviewed
 
 
 def draw_values(moves: Sequence[MoveValue], policy: bool = False) -> Text:
@@ -88,13 +88,37 @@ def draw_analysis(analysis: Analysis, side: Text) -> Group:
     return Group(*parts)
 
 
-def draw_move(row: Reviewed, side: Text, width: int, judged: bool = True, at_random: bool = False) -> Text:
-    """Draw a line for a move of a game: its side, the value of the position before it, and the better move."""
+def draw_review_titles(names: Sequence[str], side_width: int, width: int) -> Text:
+    """Draw the line above the moves of a review; `names` are those of the two sides, at the ends of the bars."""
+    move, before, after, better = REVIEW_TITLES
+    first, second = names
+    bar = f"{second + ' ':>{_BAR}} {' ' + first:<{_BAR}}"
+    return Text(f"{'':>4} {'':<{side_width}}  {move:<{width}}  {before:>6}  {after:>6}  {bar}  {better}", "dim")
+
+
+def draw_move(row: Reviewed, side: Text, width: int, after: float | None = None, at_random: bool = False) -> Text:
+    """Draw a line for a move of a game: its side, and in a review the values before and `after` it and the better move.
+
+    Values and the bar, which shows that after the move, are for side 0.
+    """
     style = {"??": "bold red", "?": "yellow"}.get(row.mark, "bold")
     line = Text.assemble(f"{row.number:>4} ", side, "  ", (f"{row.move + row.mark:<{width}}", style))
+    if after is not None:
+        line.append_text(Text.assemble(f"  {row.value:>+z6.2f}  {after:>+z6.2f}  ", draw_bar(after)))
     if at_random:
         line.append("  at random", "dim")
-    elif judged:
-        line.append_text(Text.assemble(f"  {row.value:+z.2f}  ", draw_bar(row.value)))
-        line.append(f"  {row.best} was better" if row.mark else "", "dim")
+    elif after is not None:
+        line.append(f"  {row.best}" if row.mark else "", "dim")
     return line
+
+
+def draw_review_lines(seen: Review, sides: Sequence[Text], names: Sequence[str], random_plies: int = 0) -> list[Text]:
+    """Draw the titles of a review and a line for each move; `sides` are the sides that moved."""
+    side_width = max(len(side) for side in sides)
+    width = max([len(REVIEW_TITLES[0]), *(len(row.move) + len(row.mark) for row in seen.moves)])
+    lines = [draw_review_titles(names, side_width, width)]
+    for row, side, after in zip(seen.moves, sides, seen.curve[1:], strict=True):
+        padded = side.copy()
+        padded.pad_right(side_width - len(side))
+        lines.append(draw_move(row, padded, width, after, row.number <= random_plies))
+    return lines
