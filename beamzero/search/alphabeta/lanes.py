@@ -41,6 +41,9 @@ from beamzero.search.integer_value import ENDLESS
 _OPEN_ROWS = 24
 """Plies in which every lane may have an open node; where more are open, fewer lanes go on."""
 
+_ROWS_AT_ONCE = 16
+"""Nodes whose next children are chosen at once."""
+
 _PV, _CUT, _ALL = 0, 1, 2
 """What is expected of a node: a score between its bounds; one good move; no good move."""
 
@@ -81,6 +84,36 @@ class Children(NamedTuple):
     move: Array  # int32 [N, W]
     score: Array  # int32 [N, W] for the node's side to move: by the rules, or by the evaluation
     order: Array  # int32 [N, W] the highest is searched first; -1 where it was begun, or need not be searched
+
+
+class Listed(NamedTuple):
+    """M moves of the nodes of L lanes."""
+
+    lane: Array  # int32 [M]
+    slot: Array  # int32 [M] the place of the move among those of its node
+    move: Array  # int32 [M]
+    real: Array  # bool [M]
+    lanes: int
+    by_slot: bool
+    """True if every lane has as many."""
+
+    def spread(self, numbers: Array) -> Array:
+        """Give each move the number of its lane, of `numbers` [L]. Returns [M]."""
+        return numbers[self.lane]
+
+    def highest(self, numbers: Array, least: Any) -> Array:
+        """Find the highest of `numbers` [M] in each lane, [L]; `least` where there are none."""
+        if self.by_slot:
+            return jnp.max(numbers.reshape(self.lanes, -1), axis=1)
+        lane = jnp.where(self.real, self.lane, self.lanes)
+        return jnp.full(self.lanes, least, numbers.dtype).at[lane].max(numbers, mode="drop")
+
+    def total(self, mask: Array) -> Array:
+        """Count where `mask` [M] holds in each lane, int32 [L]."""
+        if self.by_slot:
+            return jnp.sum(mask.reshape(self.lanes, -1), axis=1, dtype=jnp.int32)
+        lane = jnp.where(self.real, self.lane, self.lanes)
+        return jnp.zeros(self.lanes, jnp.int32).at[lane].add(mask.astype(jnp.int32), mode="drop")
 
 
 class Finished(NamedTuple):
@@ -141,7 +174,7 @@ class LaneSearcher(Searcher):
     @property
     def _stack_size(self) -> int:
         """Give S, the room for entries; where it is nearly full, one lane goes on alone."""
-        return (2 * self.lanes * min(self.rows, _OPEN_ROWS) + self.rows + self.lanes) * min(self.width, 64) + (
+        return (2 * self.lanes * min(self.rows, _OPEN_ROWS) + self.rows + self.lanes) * min(self.width, 16) + (
             self.lanes + self.rows
         ) * self.width
 
@@ -260,50 +293,95 @@ class LaneSearcher(Searcher):
         expands = alive & ~known
 
         moves, number = jax.vmap(game.moves)(states)
-        wanted = np.arange(self.width, dtype=np.int32)[None] < jnp.where(expands, number, 0)[:, None]
+        number = jnp.where(expands, number, 0)
+        fits = jnp.cumsum(number) <= self._most_moves  # the rest stays on the stack; one always fits
+        count, alive, known, expands = jnp.minimum(count, jnp.sum(fits)), alive & fits, known & fits, expands & fits
+        listed = self._list_moves(moves, jnp.where(expands, number, 0))
+        wanted = listed.real
         if rules.quiet:
-            noisy = jax.vmap(lambda state, some: jax.vmap(game.noisy, (None, 0))(state, some))(states, moves)
-            wanted &= noisy | ((depth > 0) | must_answer)[:, None]
-        scores, decided = self._value_children(states, player, row, moves, wanted)
-        priority = jax.vmap(self._priority)(states, moves, hint, memory.killers[row])
+            wanted &= self._of_moves(game.noisy, states, moves, listed) | listed.spread((depth > 0) | must_answer)
+        scores, decided = self._value_children(states, player, row, listed, wanted)
+        priority = self._priorities(states, moves, listed, hint, memory.killers[row])
 
-        # What is known of the node by its children alone.
-        done = wanted & (decided | (depth - 1 <= -rules.quiet)[:, None])
-        best = jnp.max(jnp.where(done, scores, -ENDLESS), axis=1)
+        # What is known of a node by its children alone.
+        done = wanted & (decided | listed.spread(depth - 1 <= -rules.quiet))
+        best = listed.highest(jnp.where(done, scores, -ENDLESS), -ENDLESS)
         if rules.quiet:
             best = jnp.maximum(best, jnp.where((depth <= 0) & ~must_answer, standing, -ENDLESS))
-        action = jnp.max(jnp.where(done & (scores == best[:, None]), moves, -1), axis=1)
+        action = listed.highest(jnp.where(done & (scores == listed.spread(best)), listed.move, -1), -1)
         left = wanted & ~done
-        finished = ~jnp.any(left, axis=1)
-        cuts = jnp.zeros_like(done)
+        waiting = listed.total(left)
+        finished = waiting == 0
+        counted = done
         if rules.prune:
             finished |= best >= beta
-            cuts = done & (scores >= beta[:, None])
-        # Of the known ones, those up to the first that ends the search of this node are counted.
-        first_cut = jnp.max(jnp.where(cuts, priority, -1), axis=1, keepdims=True)
-        counted = jnp.sum(done & (priority >= first_cut), dtype=jnp.int32) + jnp.sum(alive, dtype=jnp.int32)
+            # Of the known ones, those up to the first that ends the search of this node are counted.
+            first_cut = listed.highest(jnp.where(done & (scores >= listed.spread(beta)), priority, -1), -1)
+            counted = done & (priority >= listed.spread(first_cut))
+        by_rules = listed.total(done & ~decided) == 0
         found = Finished(
             on=known | (expands & finished),
             learn=expands & (depth > 0),
             parent=owner, slot=slot, came_by=came_by, row=row, depth=depth, player=player, alpha=alpha, beta=beta,
             best=jnp.where(known, value, best),
             move=jnp.where(action >= 0, action, NO_MOVE),
-            complete=jnp.where(known, complete, jnp.all(~done | decided, axis=1) & (depth > 0)).astype(jnp.int32),
+            complete=jnp.where(known, complete, by_rules & (depth > 0)).astype(jnp.int32),
             key_lo=key[:, 0].astype(jnp.int32), key_hi=key[:, 1].astype(jnp.int32),
             line=jnp.where((np.arange(self.rows) == 0)[None] & ~known[:, None], action[:, None], -1),
         )  # fmt: skip
+        of_root = jnp.where((listed.lane == 0) & is_root[0] & alive[0] & listed.real, listed.slot, self.width)
         search = search._replace(
             top=search.top - count,
-            visited=jnp.minimum(search.visited, _COUNTLESS) + counted,
+            visited=jnp.minimum(search.visited, _COUNTLESS)
+            + jnp.sum(counted, dtype=jnp.int32)
+            + jnp.sum(alive, dtype=jnp.int32),
             expanded=search.expanded + jnp.sum(expands, dtype=jnp.int32),
-            root=jnp.where(
-                is_root[0] & alive[0], jnp.stack([scores[0], decided[0].astype(jnp.int32)], axis=1), search.root
-            ),
+            root=_set(search.root, of_root, jnp.stack([scores, decided.astype(jnp.int32)], axis=1)),
         )
-        order = jnp.where(left, jax.vmap(self._rank)(priority, scores), -1)
+        order = jnp.where(left, self._rank(priority, scores), -1)
         kind = self._kind(parent, same, is_root)
-        search, places = self._open(search, expands & ~finished, found, kind, states, Children(moves, scores, order))
+        search, places = self._open(
+            search, expands & ~finished, found, kind, states, waiting, listed, scores, order
+        )
         return search, found, places
+
+    @property
+    def _most_moves(self) -> int:
+        """Give M, the room for the moves of all lanes of a step: in most games there are far fewer than slots."""
+        return self.lanes * self.width if is_narrow(self.game) else max(self.width, self.lanes * self.width // 4)
+
+    def _list_moves(self, moves: Array, number: Array) -> Listed:
+        """List the first `number` [L] of `moves` [L, W]: as they are where few slots are empty, else packed."""
+        lanes = jnp.arange(self.lanes, dtype=jnp.int32)
+        if is_narrow(self.game):
+            slot = np.tile(np.arange(self.width, dtype=np.int32), self.lanes)
+            lane = np.repeat(np.arange(self.lanes, dtype=np.int32), self.width)
+            return Listed(jnp.asarray(lane), jnp.asarray(slot), moves.reshape(-1), slot < number[lane], self.lanes, True)
+        lane = jnp.repeat(lanes, number, total_repeat_length=self._most_moves)
+        first = jnp.cumsum(number) - number
+        flat = jnp.arange(self._most_moves, dtype=jnp.int32)
+        slot = jnp.clip(flat - first[lane], 0, self.width - 1)
+        return Listed(lane, slot, moves[lane, slot], flat < jnp.sum(number), self.lanes, False)
+
+    def _of_moves(self, rule: Any, states: State, moves: Array, listed: Listed) -> Array:
+        """Ask a rule about `moves` [L, W], and give its answers for the listed ones, [M].
+
+        What the rule finds of a position alone is found once for all moves.
+        """
+        return jax.vmap(jax.vmap(rule, (None, 0)))(states, moves)[listed.lane, listed.slot]
+
+    def _priorities(self, states: State, moves: Array, listed: Listed, hint: Array, killers: Array) -> Array:
+        """Order moves before their children are made, int32 [M], as `Searcher._priority` does."""
+        last = self.width - 1 - listed.slot
+        if not self.rules.order:
+            return last
+        first = jnp.where(listed.move == hint[listed.lane], 3, 0)
+        if self._uses_killers:
+            one, other = killers[listed.lane, 0], killers[listed.lane, 1]
+            killer = jnp.where(listed.move == one, 2, jnp.where(listed.move == other, 1, 0))
+            first = jnp.maximum(first, killer)
+        order = self._of_moves(self.game.order, states, moves, listed)
+        return (first * 256 + order) * self.width + last
 
     def _take(self, search: Tree, most: Array) -> tuple[Array, Array, Array]:
         """Read the last entries of the stack, int32 [L, 3], the last one first; how many; and which of them count.
@@ -374,29 +452,22 @@ class LaneSearcher(Searcher):
         return key, known, value, entry.complete, jnp.where(entry.there, entry.move, NO_MOVE)
 
     def _value_children(
-        self, states: State, player: Array, row: Array, moves: Array, wanted: Array
+        self, states: State, player: Array, row: Array, listed: Listed, wanted: Array
     ) -> tuple[Array, Array]:
-        """Make the children where `wanted` [L, W], and value them for the side to move above.
+        """Make the children by the listed moves where `wanted` [M], and value them for the side to move above.
 
-        Returns their scores, int32 [L, W], and whether the rules or a table of endings decide them, bool [L, W].
+        Returns their scores, int32 [M], and whether the rules or a table of endings decide them, bool [M].
         """
-        if is_narrow(self.game):
-            children = jax.vmap(jax.vmap(self.game.step, (None, 0)))(states, moves)
-            flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), children)
-            by_slot = functools.partial(jnp.repeat, repeats=self.width, total_repeat_length=wanted.size)
-            scores, decided = self._scores(flat, by_slot(player), by_slot(row))
-            return scores.reshape(wanted.shape), decided.reshape(wanted.shape)
-        lane = jnp.repeat(jnp.arange(self.lanes, dtype=jnp.int32), self.width, total_repeat_length=wanted.size)
 
         def make(rows: tuple[Array, Array], _: Array) -> tuple[Array, Array]:
             parent, move = rows
             children = jax.vmap(self.game.step)(take_rows(states, parent), move)
             return self._scores(children, player[parent], row[parent])
 
-        places, count = pack(wanted.reshape(-1))
-        chunk = chunk_rows(wanted.size, parts=32)
-        (scores, decided), _ = apply_in_chunks(make, (lane, moves.reshape(-1)), places, count, chunk)
-        return scores.reshape(wanted.shape), decided.reshape(wanted.shape)
+        rows = listed.lane, listed.move
+        if listed.by_slot:
+            return make(rows, jnp.int32(0))
+        return apply_in_chunks(make, rows, *pack(wanted), chunk_rows(wanted.size, parts=8))[0]
 
     def _scores(self, children: State, player: Array, row: Array) -> tuple[Array, Array]:
         """Value children [C], whose parents are in `row` [C] with `player` [C] to move, for that side."""
@@ -413,23 +484,41 @@ class LaneSearcher(Searcher):
         return value, over
 
     def _open(
-        self, search: Tree, opens: Array, found: Finished, kind: Array, states: State, children: Children
+        self,
+        search: Tree,
+        opens: Array,
+        found: Finished,
+        kind: Array,
+        states: State,
+        waiting: Array,
+        listed: Listed,
+        scores: Array,
+        order: Array,
     ) -> tuple[Tree, Array]:
         """Give places to the nodes where `opens` [L]. Returns also the places, int32 [L], N elsewhere."""
         rank = jnp.cumsum(opens.astype(jnp.int32)) - 1
         place = jnp.where(opens, search.free[jnp.maximum(search.num_free - 1 - rank, 0)], self.places)
-        nodes = search.nodes
+        nodes, children, nothing = search.nodes, search.children, jnp.zeros(self.lanes, jnp.int32)
         given = found._asdict() | {
             "kind": kind,
-            "begun": jnp.zeros(self.lanes, jnp.int32),
-            "under_way": jnp.zeros(self.lanes, jnp.int32),
-            "left": jnp.sum(children.order >= 0, axis=1, dtype=jnp.int32),
-            "is_open": jnp.ones(self.lanes, jnp.int32),
+            "begun": nothing,
+            "under_way": nothing,
+            "left": waiting,
+            "is_open": nothing + 1,
             "generation": nodes.generation[jnp.minimum(place, self.places - 1)] + 1,
         }
+        owner = jnp.where(listed.real, place[listed.lane], self.places)
+
+        def by_move(all_: Array, numbers: Array) -> Array:
+            return all_.at[owner, listed.slot].set(numbers, mode="drop")
+
         search = search._replace(
             nodes=OpenNodes(*(_set(all_, place, given[name]) for name, all_ in nodes._asdict().items())),
-            children=jax.tree.map(lambda all_, x: _set(all_, place, x), search.children, children),
+            children=Children(
+                move=by_move(children.move, listed.move),
+                score=by_move(children.score, scores),
+                order=by_move(_set(children.order, place, jnp.full((self.lanes, self.width), -1)), order),
+            ),
             lines=_set(search.lines, place, found.line),
             states=jax.tree.map(lambda all_, x: _set(all_, place, x), search.states, states),
             num_free=search.num_free - rank[-1] - 1,
@@ -519,33 +608,38 @@ class LaneSearcher(Searcher):
         wants &= (node.under_way == 0) & (node.left > 0)
         few = policy(node, self.width)
         number = jnp.where(wants, jnp.minimum(few, node.left), 0)
+        chosen = jnp.where(wants, touched, self.places)
+        nodes = nodes._replace(
+            begun=nodes.begun.at[chosen].add(number, mode="drop"),
+            under_way=nodes.under_way.at[chosen].add(number, mode="drop"),
+            left=nodes.left.at[chosen].add(-number, mode="drop"),
+        )
 
         # The deepest nodes last, and of a node the likeliest child last: they are taken first.
-        depth_order = jnp.argsort(jnp.where(wants, node.row, -1)).astype(jnp.int32)
-        touched, number = touched[depth_order], number[depth_order]
-        order = children.order.at[touched].get(mode="clip")
-        rank, slot = lax.sort((order, jnp.broadcast_to(np.arange(self.width, dtype=np.int32), order.shape)), num_keys=1)
-        column = np.arange(self.width, dtype=np.int32)[None] - (self.width - number)[:, None]
-        first = jnp.cumsum(number) - number
-        place = jnp.where(column >= 0, self.lanes + search.top + first[:, None] + column, search.stack.shape[0])
-        generation = nodes.generation.at[touched].get(mode="clip")
-        entry = jnp.stack(
-            [jnp.broadcast_to(touched[:, None], slot.shape), slot, jnp.broadcast_to(generation[:, None], slot.shape)],
-            axis=2,
-        )
-        least = jnp.take_along_axis(rank, jnp.clip(self.width - number, 0, self.width - 1)[:, None], axis=1)
-        chosen = jnp.where(number > 0, touched, self.places)
-        order = jnp.where((order >= least) & (number > 0)[:, None], -1, order)
+        by_depth = jnp.argsort(jnp.where(wants, node.row, 2**20)).astype(jnp.int32)
+        chosen, number = (jnp.pad(x[by_depth], (0, _ROWS_AT_ONCE)) for x in (chosen, number))
+        rows = jnp.sum(wants, dtype=jnp.int32)
+
+        def some(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+            start, order, stack, top = carry
+            here, few = (lax.dynamic_slice(x, (start,), (_ROWS_AT_ONCE,)) for x in (chosen, number))
+            few = jnp.where(np.arange(_ROWS_AT_ONCE) + start < rows, few, 0)
+            orders = order.at[here].get(mode="clip")
+            ranked = jnp.sort(orders, axis=1)
+            column = np.arange(self.width, dtype=np.int32)[None] - (self.width - few)[:, None]
+            place = jnp.where(column >= 0, self.lanes + top + (jnp.cumsum(few) - few)[:, None] + column, stack.shape[0])
+            slot = self.width - 1 - ranked % self.width  # the order ends with it
+            fields = here[:, None], slot, nodes.generation.at[here].get(mode="clip")[:, None]
+            entries = jnp.stack([jnp.broadcast_to(x, slot.shape) for x in fields], axis=2)
+            least = jnp.take_along_axis(ranked, jnp.clip(self.width - few, 0, self.width - 1)[:, None], axis=1)
+            order = _set(order, jnp.where(few > 0, here, self.places), jnp.where(orders >= least, -1, orders))
+            stack = stack.at[place.reshape(-1)].set(entries.reshape(-1, 3), mode="drop")
+            return start + _ROWS_AT_ONCE, order, stack, top + jnp.sum(few, dtype=jnp.int32)
+
+        begun = jnp.int32(0), children.order, search.stack, search.top
+        _, order, stack, top = lax.while_loop(lambda carry: carry[0] < rows, some, begun)
         return search._replace(
-            nodes=nodes._replace(
-                begun=nodes.begun.at[chosen].add(number, mode="drop"),
-                under_way=nodes.under_way.at[chosen].add(number, mode="drop"),
-                left=nodes.left.at[chosen].add(-number, mode="drop"),
-            ),
-            children=children._replace(order=_set(children.order, chosen, order)),
-            stack=search.stack.at[place.reshape(-1)].set(entry.reshape(-1, 3), mode="drop"),
-            top=search.top + jnp.sum(number, dtype=jnp.int32),
-            scratch=scratch,
+            nodes=nodes, children=children._replace(order=order), stack=stack, top=top, scratch=scratch
         )
 
     def _make_room(self, search: Tree) -> Tree:
