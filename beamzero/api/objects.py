@@ -43,15 +43,13 @@ def known_game(game: AnyGame) -> Game:
 def stored_game(text: str, given: AnyGame | None) -> Game:
     """Make the game that a run or an agent says it is of. What it names is never run: such a game is `given`."""
     named = None if given is None else known_game(given)
-    try:
-        stored = make_stored_game(text, named, "game=")
-        if isinstance(given, Game) and given != stored:
-            raise BadInput(f"it is of {stored.spec!r}, not of {given.spec!r} as game= says")
-        return stored
-    except BadInput as error:
-        if named is None and not is_of_library(text):
-            raise BadInput(f"{error}; a game of yours is given as game=") from None
-        raise
+    head = parse(text).head
+    if not (head.endswith(".py") or head in GAMES or is_of_library(text)):
+        raise BadInput(f"it is of {text!r}, which this process does not know: give the class of that game as game=")
+    stored = make_stored_game(text, named, "game=")
+    if isinstance(given, Game) and given != stored:
+        raise BadInput(f"it is of {stored.spec!r}, not of {given.spec!r} as game= says")
+    return stored
 
 
 def _finds(rules: Game) -> bool:
@@ -117,6 +115,8 @@ def _search_text(search: Search | type[Search]) -> str:
     """Write the text that names a search of yours, which is registered where no text could find it."""
     kind = search if inspect.isclass(search) else type(search)
     name = kind.__name__
+    if issubclass(kind, Game):
+        raise BadInput(f"{name} is a game and no agent: give it as game=")
     if name not in SEARCHES or SEARCHES[name] is not kind:
         SEARCHES.register(name, kind)
     if inspect.isclass(search):

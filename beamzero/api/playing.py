@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -119,6 +120,8 @@ def analyse(
     'a3'
     """
     keep_compiled_code()
+    if not (position is None or isinstance(position, Position)):
+        raise BadInput(f"position is {position!r}, but must be a Position: moves are given as moves={position!r}")
     rules = position.game if position is not None else None if game is None else known_game(game)
     player = as_player(agent, rules)
     if position is None:
@@ -142,7 +145,7 @@ def play(
     """Play against an agent by typing moves; "help" lists the commands, "quit" ends.
 
     Without `agent` the one that ships or was trained last plays. `side` is yours, 0 for the first. ``beamzero serve``
-    opens the same in a browser.
+    opens the same in a browser. `ask` gets a prompt and returns what is typed.
 
     >>> import beamzero as bz
     >>> bz.play("tic_tac_toe", "random", ask=lambda prompt: "quit")  # doctest: +ELLIPSIS
@@ -155,6 +158,14 @@ def play(
     player = as_player(default_agent(rules)[0] if agent is None else agent, rules)
     out.print(f"{rules.spec}: you against {player.name}; help lists the commands", soft_wrap=True)
     drawn = secrets.randbelow(2**31) if seed is None else seed
-    session = TerminalSession(rules, player, out, ask, side, drawn)
+    session = TerminalSession(rules, player, out, functools.partial(_typed, ask), side, drawn)
     session.played.set_up([], None)
     session.run()
+
+
+def _typed(ask: Callable[[str], str], prompt: str) -> str:
+    """Ask the person; BadInput in a notebook that is run without one."""
+    try:
+        return ask(prompt)
+    except NotImplementedError:
+        raise BadInput("this notebook cannot ask for moves: run it where you can type, or give ask=") from None

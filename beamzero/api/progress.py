@@ -38,7 +38,8 @@ class NotebookBar:
         """Show `page`, HTML, in place of what was shown; not too often unless it is `at_once`."""
         from IPython.display import display
 
-        shown = {"text/html": page, "text/plain": html.unescape(re.sub(_TAG, "", page))}
+        lines = re.sub(_TAG, "", page.replace("</div>", "\n"))
+        shown = {"text/html": page, "text/plain": html.unescape(lines).rstrip("\n")}
         if self._display is None:
             self._display = display(shown, raw=True, display_id=True)
         elif at_once or time.monotonic() - self._drawn > _SECONDS_BETWEEN_DRAWINGS:
@@ -63,7 +64,7 @@ class NotebookReport(Report):
         self._title, self._done, self._total = "", 0, 0
         self._figures: dict[str, str] = {}
         self._messages: list[str] = []
-        self._phase = ("starting", 0, 0)
+        self._phase: tuple[str, int, int] | None = ("starting", 0, 0)
 
     def begin(self, title: str, done: int, total: int) -> None:
         self._title, self._done, self._total = title, done, total
@@ -84,11 +85,16 @@ class NotebookReport(Report):
         self._messages.append(text)
         self._draw(at_once=True)
 
+    def end(self) -> None:
+        """Take the bar of the phase away: what a cell keeps for ever should not look as if it still worked."""
+        self._phase = None
+        self._draw(at_once=True)
+
     def _draw(self, at_once: bool = False) -> None:
         figures = " · ".join(f"{name} {value}" for name, value in self._figures.items())
         lines = [*self._messages, figures] if figures else self._messages
         below = "".join(f"<div>{html.escape(line)}</div>" for line in lines)
-        phase = "" if self._done == self._total else bar_html(*self._phase)
+        phase = "" if self._phase is None or self._done == self._total else bar_html(*self._phase)
         self._bar.draw(bar_html(self._title, self._done, self._total) + phase + below, at_once)
 
 
@@ -100,7 +106,11 @@ def training_report(progress: bool | Report, minutes: float | None = None) -> It
     elif not progress:
         yield NO_REPORT
     elif in_notebook():
-        yield NotebookReport()
+        report = NotebookReport()
+        try:
+            yield report
+        finally:
+            report.end()
     else:
         with TrainingDisplay(minutes) as display:
             yield display

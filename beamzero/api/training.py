@@ -105,7 +105,8 @@ def train(
     with training_report(progress, minutes) as report:
         outcome = train_run(request, report)
         if own := objects_to_pass(rules, outcome.run.about["algorithm"], outcome.algorithm.settings):
-            report.message(f"another process finds {place} when it is given {', '.join(own)}: see TrainingRun")
+            how = f": bz.load({str(place)!r}, game={type(rules).__name__})" if own[0].startswith("the game") else ""
+            report.message(f"another process opens {place} when it is given {', '.join(own)}{how}")
     return TrainingRun(place, rules)
 
 

@@ -107,12 +107,15 @@ def _type_of(kind: type, field: dataclasses.Field[Any]) -> type:
     return found
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> BadInput:
-    """Make the error for a name that does not exist, which lists the nearest one and then all of them."""
+def unknown(kind: str, name: str, known: Iterable[str], listed: Iterable[str] | None = None) -> BadInput:
+    """Make the error for a name that does not exist, which lists the nearest one and then all of them.
+
+    `listed` stands in place of all, where they are too many to be read.
+    """
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    return BadInput(f"unknown {kind} {name!r}{hint} ({list_of(known)})")
+    return BadInput(f"unknown {kind} {name!r}{hint} ({list_of(known if listed is None else listed)})")
 
 
 def list_of(known: Iterable[str]) -> str:

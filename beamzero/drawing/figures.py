@@ -71,8 +71,12 @@ def draw_piece(glyph: str, fill: str) -> list[Markup]:
         groove = circle(0, 0, 26, fill="none", stroke=ink, stroke_opacity=0.55, stroke_width=2)
         crown = path(_CROWN, fill="#e0aa1c", stroke="#6b4c00", stroke_width=3, stroke_linejoin="round")
         return [*draw_stone(fill), groove, *([crown] if DRAUGHTS[glyph] == "king" else [])]
-    size = min(46.0, 100 / max(1, len(glyph)))
-    return [*draw_stone(fill), label(0, 0, glyph, size, fill=ink, font_weight="bold")]
+    return [*draw_stone(fill), label(0, 0, glyph, text_size(glyph), fill=ink, font_weight="bold")]
+
+
+def text_size(text: str) -> float:
+    """Choose the size of letters in which a text fits on a square."""
+    return min(46.0, 100 / max(1, len(text)))
 
 
 def _draw_chessman(name: str, fill: str) -> list[Markup]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 
-from beamzero.drawing.figures import draw_pencilled, draw_piece, draw_stone
+from beamzero.drawing.figures import draw_pencilled, draw_piece, draw_stone, text_size
 from beamzero.drawing.layout import LAST, XY, Drawing, Spot
 from beamzero.drawing.palette import MATERIALS, material_name, side_colours
 from beamzero.drawing.svg import Attribute, Markup, Style, box, circle, element, group, label, move_to, polygon
@@ -17,6 +17,8 @@ _CELL = 100.0
 _HALF = _CELL / 2
 _MARGIN = 34.0
 """Room for the coordinates."""
+_ON_SQUARES = "#26282b"
+"""The colour of texts on squares of two shades, that is to be seen on both."""
 _HOLE = 41.0
 """Radius of the holes in a board with gravity."""
 
@@ -139,8 +141,11 @@ class _Board:
             side, colour = cell - 1, self.colours[cell - 1]
             is_drawn = self.look == "paper" and "sides" not in self.view
             figure = draw_pencilled(side, colour) if is_drawn else draw_stone(colour)
+        elif (piece := self.view.get("pieces", {}).get(cell)) is None:  # no side's: a wall, a dot, a line
+            ink = _ON_SQUARES if self.view.get("checkered") else self.material.ink
+            text = label(0, 0, cell, text_size(cell), fill=ink, font_weight="bold")
+            return move_to(*self.spots[spot], text, class_="unowned")
         else:
-            piece = self.view.get("pieces", {}).get(cell, {"glyph": cell, "side": 0})
             side, figure = piece["side"], draw_piece(piece["glyph"], self.colours[piece["side"]])
         return move_to(*self.spots[spot], *figure, class_=f"stone side-{side}")
 

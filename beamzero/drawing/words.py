@@ -30,22 +30,24 @@ def name_square(view: GridView, row: int, column: int) -> str:
 
 
 def _describe_grid(view: GridView) -> str:
-    texts: list[list[str]] = [[], []]
+    texts: list[list[str]] = [[], [], []]
     for row, cells in enumerate(view["cells"]):
         for column, cell in enumerate(cells):
             if cell:
                 side, kind = _kind_of(view, cell)
                 texts[side].append(f"{kind} {name_square(view, row, column)}".strip())
     size = f"Board of {view['rows']} rows and {view['columns']} columns."
-    names = side_titles(view)
+    names = [*side_titles(view), *(["Of no side"] if texts[2] else [])]
     return " ".join([size, *(f"{name}: {', '.join(text) or 'nothing'}." for name, text in zip(names, texts))])
 
 
 def _kind_of(view: GridView, cell: int | str) -> tuple[int, str]:
-    """Return the side of what stands on a square, and its kind: a stone has none."""
+    """Return the side of what stands on a square, 2 for neither's, and its kind: a stone has none."""
     if isinstance(cell, int):
         return cell - 1, ""
-    piece = view.get("pieces", {}).get(cell, {"glyph": cell, "side": 0})
+    piece = view.get("pieces", {}).get(cell)
+    if piece is None:
+        return 2, cell
     return piece["side"], CHESSMEN.get(piece["glyph"]) or DRAUGHTS.get(piece["glyph"]) or cell
 
 

@@ -140,7 +140,8 @@ def _find(head: str, arguments: tuple[str, ...]) -> type[Game]:
         raise BadInput(f"cannot read {arguments[0]!r} after {head!r}: write {head}:parameter=value")
     if head not in GAMES:
         others = (f"{library}:{name}" for library, (_, known) in LIBRARIES.items() for name in known)
-        raise unknown("game", head, {*GAMES, *others})
+        forms = [*(f"{library}:NAME" for library in LIBRARIES), "FILE.py:CLASS"]
+        raise unknown("game", head, {*GAMES, *others}, listed=[*sorted(GAMES), *forms])
     return GAMES[head]
 
 

@@ -34,6 +34,8 @@ class Position:
         """Play moves by their names, such as "d", or "6/5:4-2" where dice are rolled after the move."""
         position = self
         for number, move in enumerate(moves, 1):
+            if not isinstance(move, str):
+                raise BadInput(f"play takes the names of moves, not {move!r}: position.legal lists them")
             try:
                 position = position._after(move.strip())
             except BadInput as error:

@@ -27,7 +27,7 @@ class PieceView(TypedDict):
 class GridOptions(AnyView, total=False):
     """Keys that a grid may have. Rows are numbered and columns have letters unless they say otherwise."""
 
-    pieces: dict[str, PieceView]  # by the texts in the cells
+    pieces: dict[str, PieceView]  # by the texts in the cells; any other text is of no side, and drawn as it is
     checkered: bool  # squares alternate, the bottom left one dark
     letters: str  # of the columns
     names: list[list[str]]  # a text for each square, laid out as the cells

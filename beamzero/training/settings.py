@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
+import numbers
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -20,6 +22,7 @@ from beamzero.search.lookahead import affordable_depth
 T = TypeVar("T", bool, int, float, str)
 
 _FEWEST_GAMES_IN_A_SHARD = 8
+_ABOUT_SETTINGS = "\n\nSettings, with their defaults:\n\n"
 
 
 def setting(default: T, about: str, allowed: tuple[float, float] | None = None, changeable: bool = False) -> T:
@@ -60,6 +63,21 @@ class RunSettings:
 
     retired: ClassVar[frozenset[str]] = frozenset()
     """Settings that runs of earlier versions have and that changed nothing: they are read and left out."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Write what each setting means into the docstring, which `help` and notebooks show."""
+        super().__init_subclass__(**options)
+        given = {name: value for name, value in vars(cls).items() if isinstance(value, dataclasses.Field)}
+        fields = {field.name: field for field in dataclasses.fields(cls)} | given
+        defaults = {name: vars(cls).get(name, field.default) for name, field in fields.items()}
+        defaults |= {name: field.default for name, field in given.items()}
+        about = [
+            f"- {name}={defaults[name]!r}: {field.metadata['setting'].text}"
+            for name, field in fields.items()
+            if "setting" in field.metadata
+        ]
+        said = inspect.cleandoc(vars(cls).get("__doc__") or "").partition(_ABOUT_SETTINGS)[0]
+        cls.__doc__ = said + _ABOUT_SETTINGS + "\n".join(about)
 
     iterations: int = setting(
         100, "Iterations of the whole cycle; schedules are laid out over this number.", (1, 10**8)
@@ -124,7 +142,9 @@ class RunSettings:
                 object.__setattr__(self, name, net_text(value))
         for name, (low, high) in setting_ranges(type(self)).items():
             value = getattr(self, name)
-            if not low <= value <= high:
+            if not isinstance(value, numbers.Real):
+                raise BadInput(f"{name} is {value!r}, but must be a number, {low} to {high}")
+            if not low <= float(value) <= high:
                 raise BadInput(f"{name} is {value}, but must be {low} to {high}")
         self.must_be_even("rate_games", "anchor_games")
         if self.precision not in ("auto", "float32", "bfloat16"):

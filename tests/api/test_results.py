@@ -52,6 +52,8 @@ def test_a_position_is_played_on_and_draws_itself():
     assert position.side == 0 and not position.over and position.score is None and len(position.legal) == 7
     with pytest.raises(bz.BadInput, match="move 2: 'z' is not a legal move here"):
         start.play("d", "z")
+    with pytest.raises(bz.BadInput, match="the names of moves, not 3"):
+        start.play(3)
     won = game.position("d c d c d c d")
     assert won.over and won.score == 1 and won.legal == [] and won.to_move is None
     assert won.reason in repr(won)
@@ -80,6 +82,8 @@ def test_an_analysis_shows_board_and_moves():
         bz.analyse("random", game="tic_tac_toe", moves="a1 b1 a2 b2 a3")
     with pytest.raises(bz.BadInput, match="of which game is 'random'"):
         bz.analyse("random")
+    with pytest.raises(bz.BadInput, match="must be a Position: moves are given as moves='a1 b1'"):
+        bz.analyse("random", "a1 b1", game="tic_tac_toe")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +132,21 @@ def test_a_picture_draws_itself_without_pyplot():
     scores = bz.score("random", game="tic_tac_toe", positions=2, progress=False)
     data, about = scores.plot()._repr_png_()
     assert data.startswith(b"\x89PNG") and about["width"] > 100
+
+
+def test_a_game_in_place_of_an_agent_is_told_where_it_belongs():
+    game = bz.make_game("tic_tac_toe")
+    for wrong in (game, type(game)):
+        with pytest.raises(bz.BadInput, match="TicTacToe is a game and no agent: give it as game="):
+            bz.battle(wrong, "random", games=2, progress=False)
+
+
+def test_a_notebook_that_cannot_ask_says_so():
+    def ask(prompt):
+        raise NotImplementedError("this front end takes no input")
+
+    with pytest.raises(bz.BadInput, match=r"cannot ask for moves.*give ask="):
+        bz.play("tic_tac_toe", "random", ask=ask)
 
 
 def test_agents_of_different_games_do_not_meet():

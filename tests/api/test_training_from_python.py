@@ -111,7 +111,7 @@ def test_a_game_of_ones_own_is_trained_resumed_exported_and_loaded(folder):
     assert heard.messages == [
         "stops after 1 of the 100 iterations over which learning rates fall; the setting iterations=1 plans a whole"
         " training of 1",
-        "another process finds run when it is given the game Pile: see TrainingRun",
+        "another process opens run when it is given the game Pile: bz.load('run', game=Pile)",
     ]
     assert len(run.metrics()) == 1 and run.rating["scores"].keys() == {"random"}
     assert run.plot().axes and run.game == Pile(heap=6)
@@ -120,7 +120,7 @@ def test_a_game_of_ones_own_is_trained_resumed_exported_and_loaded(folder):
     assert again.iterations == 2 and [record["iteration"] for record in again.metrics()] == [1, 2]
     path = again.export("pile.safetensors")
     GAMES._registered.clear()
-    with pytest.raises(bz.BadInput, match=r"unknown game 'Pile'.*a game of yours is given as game="):
+    with pytest.raises(bz.BadInput, match=r"of 'Pile:heap=6', which this process does not know: give .* game="):
         bz.load(path)
     with pytest.raises(bz.BadInput, match="it is of 'Pile:heap=6', not of 'Pile' as game= says"):
         bz.load(path, game=Pile())
@@ -246,6 +246,8 @@ def test_wrong_arguments_get_one_line(folder):
         bz.train(Pile, PROBS, folder="run", game_count=3, **FEW)
     with pytest.raises(bz.BadInput, match="games is 0, but must be 1 to 1000000"):
         bz.Probs(games=0)
+    with pytest.raises(bz.BadInput, match="games is 'many', but must be a number, 1 to 1000000"):
+        bz.Probs(games="many")
     assert not list(folder.iterdir())
 
 

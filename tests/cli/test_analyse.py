@@ -137,3 +137,10 @@ def test_wrong_input_gets_one_line_and_status_2(capsys, arguments, wrong):
     status, out, err = run_main(capsys, *arguments)
     assert (status, out) == (2, "")
     assert err.startswith(wrong) and err.count("\n") == 1
+
+
+def test_without_an_agent_the_one_that_ships_is_asked_and_named(capsys):
+    status, out, _ = run_main(capsys, "tic_tac_toe", "--moves", "a1")
+    assert status == 0 and out.startswith("alphazero:tic_tac_toe,level=full (it ships with beamzero)\n")
+    status, out, _ = run_main(capsys, "tic_tac_toe", "--moves", "a1", "--json")
+    assert (status, json.loads(out)["agent"]) == (0, "alphazero:tic_tac_toe,level=full")

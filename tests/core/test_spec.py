@@ -125,3 +125,5 @@ def test_an_unknown_name_is_told_the_nearest_and_all():
         == "unknown game 'ches'; did you mean chess? (there are: chess, go)"
     )
     assert str(unknown("game", "xyz", ["go", "chess"])) == "unknown game 'xyz' (there are: chess, go)"
+    many = unknown("game", "lib:g0", ["chess", "lib:go"], listed=["chess", "lib:NAME"])
+    assert str(many) == "unknown game 'lib:g0'; did you mean lib:go? (there are: chess, lib:NAME)"

@@ -147,3 +147,10 @@ def test_the_title_says_what_stands_where():
 def test_it_is_a_picture_in_a_notebook():
     svg = draw_svg(EMPTY)
     assert svg._repr_svg_() == str(svg) and re.match(r"<svg xmlns=.*</svg>\n$", svg, re.DOTALL)
+
+
+def test_what_no_side_owns_is_drawn_as_it_is_and_is_no_stone():
+    view = grid.view([["+", "-"], ["K", ""]], pieces={"K": {"glyph": "K", "side": 1}})
+    svg = draw_svg(view)
+    assert "First side: nothing. Second side: K a2. Of no side: + a1, - b1." in texts(svg)[0]
+    assert texts(svg).count("+") == 1 and svg.count('class="unowned"') == 2 and svg.count("stone side-") == 1

@@ -72,3 +72,12 @@ def test_what_cannot_be_seen_is_nowhere():
     assert seen_places(grid, grid, 0) == []
     taken = {**grid, "cells": [[1, 1, 1]]}
     assert seen_places(grid, taken, 0) == [[0, 1]], "what changed hands is not where the stone was put"
+
+
+def test_what_no_side_owns_is_where_the_mover_put_it_unless_more_changed():
+    wall = {"kind": "grid", "rows": 1, "columns": 3, "cells": [["+", "", "+"]]}
+    assert seen_places(wall, {**wall, "cells": [["+", "-", "+"]]}, 0) == [[0, 1]]
+    pieces = {"K": {"glyph": "K", "side": 0}}
+    board = {**wall, "pieces": pieces, "cells": [["K", "", ""]]}
+    assert seen_places(board, {**board, "cells": [["", "K", "-"]]}, 0) == [[0, 0], [0, 1]], "own first"
+    assert seen_places(board, {**board, "cells": [["K", "-", "-"]]}, 0) == []

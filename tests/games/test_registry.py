@@ -131,6 +131,7 @@ def test_an_unknown_game_is_told_the_nearest_and_all():
     assert "did you mean connect_four?" in line
     assert all(name in line for name in GAMES)
     assert all(name in error("") for name in GAMES)
+    assert error("hexx").endswith("pgx:NAME, open_spiel:NAME, FILE.py:CLASS)"), "libraries have too many to be read"
 
 
 @pytest.mark.parametrize("name", ["connect_four:hight=4", "connect_four"])

@@ -56,6 +56,13 @@ def test_a_number_out_of_range_is_refused(algorithm, name):
 
 
 @both
+def test_help_says_what_each_setting_means(algorithm):
+    kind = ALGORITHMS[algorithm].settings_type
+    said = kind.__doc__.partition("Settings, with their defaults:")[2].strip().splitlines()
+    assert said == [f"- {name}={default!r}: {about}" for name, default, about in describe_settings(kind)]
+
+
+@both
 def test_a_text_of_the_wrong_type_is_refused(algorithm):
     for name in (name for name, kind in FIELDS[algorithm].items() if kind is not str):
         with pytest.raises(BadInput, match=f"{name} is 'soon', but must be (true or false|a whole number|a number)"):

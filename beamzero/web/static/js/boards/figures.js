@@ -10,10 +10,12 @@ const CROWN = "M-22 16 L-27 -12 L-12 1 L0 -18 L12 1 L27 -12 L22 16 Z";
 
 export const nameOfGlyph = (glyph) => CHESSMEN[SOLID[glyph] ?? glyph] ?? DRAUGHTS[glyph];
 
-// A stone where `glyph` is null; else a chessman, a draughtsman, or a stone with the glyph on it.
+// A stone where `glyph` is null; else a chessman, a draughtsman, or a stone with the glyph on it. What is of no side is
+// the glyph alone.
 export function figure(glyph, side, fill = "#888888") {
   const contrast = isLight(fill) ? "#26282b" : "#e9e4da";
   if (glyph === null) return stone(fill, side);
+  if (side === null) return [svg("text", { class: "letter unowned", y: 16 }, glyph)];
   if (glyph in DRAUGHTS) {
     const crown = DRAUGHTS[glyph] === "king" ? [svg("path", { class: "crown", d: CROWN })] : [];
     return [...stone(fill, side), svg("circle", { class: "groove", r: 26, stroke: contrast }), ...crown];

@@ -260,7 +260,7 @@ export class Grid {
     const letter = (this.view.letters ?? LETTERS)[place[1]];
     const where = this.view.gravity ? `column ${letter}, row ${place[0] + 1}` : this.name(place);
     const side = this.sideOf(this.view, cell);
-    if (side === null) return `${where}, empty`;
+    if (side === null) return `${where}, ${cell || "empty"}`;
     const glyph = this.view.pieces?.[cell]?.glyph;
     const kind = glyph ? (nameOfGlyph(glyph) ?? cell) : "stone";
     return `${where}, ${this.sides[side].toLowerCase()} ${kind}`;
