@@ -290,6 +290,9 @@ class Game(abc.ABC):
         """
         return jnp.zeros(0, jnp.float32)
 
+    search_lanes: ClassVar[int] = 1
+    """The nodes that alpha-beta expands at once under a clock, where that is faster (``benchmarks/lanes.py``)."""
+
     def noisy(self, state: State, action: Array) -> Array:
         """Tell, bool [], whether a legal action may change the evaluation much, such as a capture.
 

@@ -6,7 +6,8 @@
   its features alone, ``by=nothing`` not at all, ``weights=FILE`` by weights that were learned;
 - ``alphabeta:depth=6``, ``alphabeta:seconds=1``, ``alphabeta:nodes=100000``: alpha-beta, deeper and deeper up to the
   limit, with likely moves first (not with ``order=false``), a transposition table (``hash=`` MB) and quiescence
-  (``quiet=`` plies); ``endgame=FILE`` looks endings up in a table; ``weights=``, ``by=``;
+  (``quiet=`` plies); ``lanes=64`` expands so many nodes at once; ``endgame=FILE`` looks endings up in a table;
+  ``weights=``, ``by=``;
 - ``expectiminimax:depth=2``, ``expectiminimax:seconds=1``, ``expectiminimax:nodes=100000``: for games with dice, by
   turns; ``rolls=5`` follows 5 rolls instead of all; ``weights=``, ``by=``;
 - ``mcts:sims=200``, ``mcts:seconds=1``, ``mcts:nodes=1000``, ``mcts:evaluations=1000``: Monte Carlo tree search (UCT)

@@ -14,7 +14,7 @@ from beamzero.core.spec import Spec, convert
 from beamzero.games import Game
 from beamzero.players.options import take
 from beamzero.players.player import Player, SearchPlayer
-from beamzero.search.alphabeta.alphabeta import AlphaBeta
+from beamzero.search.alphabeta.alphabeta import MOST_LANES, AlphaBeta
 from beamzero.search.alphabeta.transpositions import ENTRY_BYTES
 from beamzero.search.evaluator import Evaluator, zero_evaluator
 from beamzero.search.expectiminimax import MOST_TURNS, Expectiminimax
@@ -57,7 +57,7 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
     """Make a player such as ``alphabeta:depth=6``, ``alphabeta:seconds=1`` or ``alphabeta:nodes=100000``."""
     kinds = {
         "depth": int, "nodes": int, "seconds": float, "quiet": int, "order": bool, "hash": float, "endgame": str,
-        "weights": str, "by": str,
+        "weights": str, "by": str, "lanes": int,
     }  # fmt: skip
     argument, options = take(spec, name, "depth", kinds)
     limit = _limit(name, {"depth": argument, **options})
@@ -67,6 +67,7 @@ def make_alphabeta(name: str, spec: Spec, game: Game) -> SearchPlayer:
         order=options.get("order", True),
         quiet=_quiet(name, game, options.get("quiet")),
         entries=_entries(name, options.get("hash", 16 if limit.seconds else 1)),
+        lanes=_lanes(name, options.get("lanes", game.search_lanes if limit.seconds else 1)),
     )
     evaluator = evaluator_of_options(name, game, options)
     if "endgame" in options:
@@ -131,6 +132,12 @@ def _quiet(name: str, game: Game, plies: int | None) -> int:
     if plies and not has_noisy_moves:
         raise BadInput(f"{name}: quiet is {plies}, but {game.name} has no noisy moves to follow")
     return plies
+
+
+def _lanes(name: str, lanes: int) -> int:
+    if not 1 <= lanes <= MOST_LANES:
+        raise BadInput(f"{name}: lanes is {lanes}, but must be 1 to {MOST_LANES}")
+    return lanes
 
 
 def _entries(name: str, megabytes: float) -> int:

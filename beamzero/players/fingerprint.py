@@ -62,8 +62,10 @@ def _encode(value: Any) -> Iterator[bytes]:
     elif dataclasses.is_dataclass(value):
         yield type(value).__name__.encode()
         for field in dataclasses.fields(value):
-            yield field.name.encode()
-            yield from _encode(getattr(value, field.name))
+            # A search without lanes is the one that it was before there were lanes.
+            if not (field.name == "lanes" and getattr(value, field.name) == 1):
+                yield field.name.encode()
+                yield from _encode(getattr(value, field.name))
     else:
         assert isinstance(value, str | int | float | bool | None), f"{type(value).__name__} has no fingerprint"
         yield repr(value).encode()

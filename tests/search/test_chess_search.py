@@ -51,7 +51,8 @@ def search_on(
 ) -> tuple[Found, SearchResult, SearchMemory]:
     """What is found so deep with what was remembered before, what is played, and what is remembered then."""
     start = TABLE.start(SMALL, evaluator, jax.tree.map(lambda x: x[None], state), jax.random.key(0))
-    stack = TABLE.searcher(SMALL, evaluator).begin(start.stack._replace(memory=memory), state, start.depth)
+    yes = jnp.bool_(True)
+    stack = TABLE.searcher(SMALL, evaluator).restart(start.stack._replace(memory=memory), state, start.depth, yes, yes)
     carry = jax.lax.while_loop(
         lambda carry: (carry.row < 1) & (carry.depth <= depth),
         lambda carry: TABLE.advance(SMALL, evaluator, carry, jnp.int32(2**30)),

@@ -16,7 +16,7 @@ from beamzero.core.errors import BadInput
 from beamzero.games import Game, State
 from beamzero.search import integer_value
 from beamzero.search.alphabeta.lanes import LaneSearcher
-from beamzero.search.alphabeta.negamax import Rules, Searcher
+from beamzero.search.alphabeta.negamax import DepthSearcher, Rules, Searcher
 from beamzero.search.alphabeta.transpositions import ENTRY_BYTES
 from beamzero.search.children import listed_moves
 from beamzero.search.evaluator import Evaluator, RootMoves, SearchResult, choose_move, spread, zero_evaluator
@@ -26,7 +26,8 @@ from beamzero.search.protocol import UNLIMITED, Option, Outlook, Search, Spent
 _MOST_HASH = 1024
 """Megabytes."""
 
-_MOST_LANES = 4096
+MOST_LANES = 1024
+"""The most nodes that are expanded at once."""
 
 
 class Found(NamedTuple):
@@ -46,7 +47,7 @@ class Deepening(NamedTuple):
 
     roots: State  # [B, ...]
     row: Array  # int32 [] the position that is searched; B: all are
-    stack: Any  # the search under way: a `Stack`, or in lanes a `Tree`
+    stack: Any  # the search of that depth: a `Stack`, or in lanes a `LaneTree`
     depth: Array  # int32 [] the plies of the search under way
     found: Found  # [B, ...]
     units: Array  # int32 [] nodes expanded, of all positions together
@@ -84,14 +85,14 @@ class AlphaBeta(Search):
             raise BadInput(f"a table of {self.entries} entries is not possible: 0 or a power of two up to {2**28}")
         if not 0 <= self.quiet <= 64:
             raise BadInput(f"quiet is {self.quiet}, but must be 0 to 64 plies")
-        if not 1 <= self.lanes <= _MOST_LANES:
-            raise BadInput(f"lanes is {self.lanes}, but must be 1 to {_MOST_LANES}")
+        if not 1 <= self.lanes <= MOST_LANES:
+            raise BadInput(f"lanes is {self.lanes}, but must be 1 to {MOST_LANES}")
 
     def bytes_needed(self, game: Game, roots: int) -> int:
         """Count the bytes of the table of positions, which all roots share: they are searched one after the other."""
         return self.entries * ENTRY_BYTES
 
-    def searcher(self, game: Game, evaluator: Evaluator) -> Searcher:
+    def searcher(self, game: Game, evaluator: Evaluator) -> DepthSearcher:
         """Make the compiled part of the search, for one game and evaluator."""
         rules = Rules(min(self.depth, game.max_plies), self.prune, self.order, self.quiet, self.every_move)
         return Searcher(game, evaluator, rules) if self.lanes == 1 else LaneSearcher(game, evaluator, rules, self.lanes)

@@ -11,8 +11,8 @@ stack of moves that are to be searched:
         each open node that waits for nothing puts its next children on the stack, the deepest nodes last
 
 The last entries are the deepest, so that the tree is searched depth first, and few nodes are open at any time. Young
-brothers wait: of a node that the first move should refute, the first is searched alone; of a node where no move should
-help, all are searched at once, since all have to be. Where a node is finished, what was begun below it is dropped.
+brothers wait: the first child of a node is searched alone, since it may be good enough; where it is not, the others are
+searched at once. Where a node is finished, what was begun below it is dropped.
 
 Each node is searched with the bounds that its parent had when its turn came. They are never narrower than those of a
 search one by one at its end, so results are as exact as there, whatever the number of lanes.
@@ -33,7 +33,7 @@ from beamzero.core.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.games import State
 from beamzero.search import integer_value
 from beamzero.search.alphabeta import transpositions
-from beamzero.search.alphabeta.negamax import Answer, Searcher, SearchMemory, Spending
+from beamzero.search.alphabeta.negamax import DepthAnswer, DepthSearcher, SearchMemory, Spending
 from beamzero.search.alphabeta.transpositions import AT_LEAST, AT_MOST, EXACT, NO_MOVE, Entry
 from beamzero.search.children import is_narrow
 from beamzero.search.integer_value import ENDLESS
@@ -78,7 +78,7 @@ class OpenNodes(NamedTuple):
     key_hi: Array  # int32 [N]
 
 
-class Children(NamedTuple):
+class Brood(NamedTuple):
     """The children of N nodes, in W slots each."""
 
     move: Array  # int32 [N, W]
@@ -93,7 +93,7 @@ class Listed(NamedTuple):
     slot: Array  # int32 [M] the place of the move among those of its node
     move: Array  # int32 [M]
     real: Array  # bool [M]
-    lanes: int
+    lanes: int  # L
     by_slot: bool
     """True if every lane has as many."""
 
@@ -116,7 +116,7 @@ class Listed(NamedTuple):
         return jnp.zeros(self.lanes, jnp.int32).at[lane].add(mask.astype(jnp.int32), mode="drop")
 
 
-class Finished(NamedTuple):
+class Result(NamedTuple):
     """L nodes that were finished, and wait until their parents have the results."""
 
     on: Array  # bool [L] whether the lane has one
@@ -137,14 +137,14 @@ class Finished(NamedTuple):
     line: Array  # int32 [L, R] the best line from there on, -1 where it ends
 
 
-class Tree(NamedTuple):
+class LaneTree(NamedTuple):
     """A search under way."""
 
     nodes: OpenNodes
-    children: Children
+    children: Brood
     lines: Array  # int32 [N, R] the best line from each node on
     states: State  # [N, ...]
-    stack: Array  # int32 [L + S, 3] node, slot and generation of each child that is to be searched; the first L are none
+    stack: Array  # int32 [L + S, 3] the children to be searched: node, slot, generation; the first L rows are none
     top: Array  # int32 [] entries of the stack
     free: Array  # int32 [N] free places, the first `num_free`
     num_free: Array  # int32 []
@@ -156,7 +156,7 @@ class Tree(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class LaneSearcher(Searcher):
+class LaneSearcher(DepthSearcher):
     """A searcher that expands up to `lanes` nodes in a step."""
 
     lanes: int = 64
@@ -180,16 +180,15 @@ class LaneSearcher(Searcher):
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
-    def new_search(self, root: State, memory: SearchMemory) -> Tree:
-        """Make the arrays for a search of `root`; `restart` begins it."""
+    def new_search(self, root: State, memory: SearchMemory) -> LaneTree:
         number, width = self.places, self.width
 
         def zeros(*shape: int) -> Array:
             return jnp.zeros(shape, jnp.int32)
 
-        return Tree(
+        return LaneTree(
             nodes=OpenNodes(*(zeros(number) for _ in OpenNodes._fields)),
-            children=Children(*(zeros(number, width) for _ in Children._fields)),
+            children=Brood(*(zeros(number, width) for _ in Brood._fields)),
             lines=zeros(number, self.rows),
             states=jax.tree.map(lambda x: jnp.zeros((number, *x.shape), x.dtype), root),
             stack=zeros(self.lanes + self._stack_size, 3),
@@ -203,12 +202,11 @@ class LaneSearcher(Searcher):
             memory=memory,
         )
 
-    def restart(self, search: Tree, root: State, depth: Array, begins: Array, forgets: Array) -> Tree:
-        """Begin to search `root` to `depth` plies, int32 [], if `begins`; count positions anew if `forgets`."""
+    def restart(self, search: LaneTree, root: State, depth: Array, begins: Array, forgets: Array) -> LaneTree:
         player = self.game.player(root)
-        top_node = dict.fromkeys(OpenNodes._fields, np.int32(0)) | {
+        top_node: dict[str, Any] = dict.fromkeys(OpenNodes._fields, 0) | {
             "player": player, "alpha": -ENDLESS, "beta": ENDLESS, "best": -ENDLESS, "move": NO_MOVE, "depth": depth + 1,
-            "complete": 1, "begun": 1, "under_way": 1, "is_open": 1,
+            "complete": 1, "begun": 1, "under_way": 1, "is_open": 1, "generation": 0,
         }  # fmt: skip
 
         def first(name: str, all_: Array) -> Array:
@@ -216,9 +214,7 @@ class LaneSearcher(Searcher):
             return kept.at[_SUPER_ROOT].set(jnp.where(begins, top_node[name], kept[_SUPER_ROOT]))
 
         nodes = OpenNodes(*(first(name, all_) for name, all_ in zip(OpenNodes._fields, search.nodes, strict=True)))
-        entry = jnp.where(begins, 0, search.stack[self.lanes]).at[2].set(
-            jnp.where(begins, nodes.generation[_SUPER_ROOT], search.stack[self.lanes, 2])
-        )
+        entry = jnp.where(begins, jnp.array([0, 0, 0], jnp.int32), search.stack[self.lanes])
         number, children = self.places, search.children
         order = children.order.at[_SUPER_ROOT].set(jnp.where(begins, -1, children.order[_SUPER_ROOT]))
         return search._replace(
@@ -235,14 +231,12 @@ class LaneSearcher(Searcher):
             visited=jnp.where(forgets, 0, search.visited),
         )
 
-    def advance(self, search: Tree, expansions: Array, nodes: Array) -> Tree:
-        """Search on for `expansions` nodes, or until `nodes` positions in all, or until the root is finished."""
-
-        def more(search: Tree) -> Array:
+    def advance(self, search: LaneTree, expansions: Array, nodes: Array) -> LaneTree:
+        def more(search: LaneTree) -> Array:
             is_open = search.nodes.is_open[_SUPER_ROOT] == 1
             return is_open & (search.expanded < expansions) & (search.visited < nodes)
 
-        def body(search: Tree) -> Tree:
+        def body(search: LaneTree) -> LaneTree:
             search = self._make_room(search)
             search, finished, touched = self._expand(search, expansions - search.expanded)
             search, touched = self._go_up(search, finished, touched)
@@ -250,13 +244,13 @@ class LaneSearcher(Searcher):
 
         return lax.while_loop(more, body, search._replace(expanded=jnp.int32(0)))
 
-    def spending(self, search: Tree) -> Spending:
+    def spending(self, search: LaneTree) -> Spending:
         finished = (search.nodes.is_open[_SUPER_ROOT] == 0) & (search.visited > 0)
         return Spending(finished, search.visited, search.expanded)
 
-    def answer(self, search: Tree) -> Answer:
+    def answer(self, search: LaneTree) -> DepthAnswer:
         nodes = search.nodes
-        return Answer(
+        return DepthAnswer(
             score=nodes.best[_SUPER_ROOT],
             complete=nodes.complete[_SUPER_ROOT] == 1,
             line=jnp.concatenate([search.lines[_SUPER_ROOT, 1:], jnp.full(1, -1, jnp.int32)]),
@@ -266,7 +260,7 @@ class LaneSearcher(Searcher):
 
     # --- expanding -------------------------------------------------------------------------------------------------
 
-    def _expand(self, search: Tree, most: Array) -> tuple[Tree, Finished, Array]:
+    def _expand(self, search: LaneTree, most: Array) -> tuple[LaneTree, Result, Array]:
         """Take entries of the stack, at most `most`, and make their children.
 
         Returns the nodes that are finished by that, and the places of those that were opened, int32 [L], N elsewhere.
@@ -319,7 +313,7 @@ class LaneSearcher(Searcher):
             first_cut = listed.highest(jnp.where(done & (scores >= listed.spread(beta)), priority, -1), -1)
             counted = done & (priority >= listed.spread(first_cut))
         by_rules = listed.total(done & ~decided) == 0
-        found = Finished(
+        found = Result(
             on=known | (expands & finished),
             learn=expands & (depth > 0),
             parent=owner, slot=slot, came_by=came_by, row=row, depth=depth, player=player, alpha=alpha, beta=beta,
@@ -340,9 +334,7 @@ class LaneSearcher(Searcher):
         )
         order = jnp.where(left, self._rank(priority, scores), -1)
         kind = self._kind(parent, same, is_root)
-        search, places = self._open(
-            search, expands & ~finished, found, kind, states, waiting, listed, scores, order
-        )
+        search, places = self._open(search, expands & ~finished, found, kind, states, waiting, listed, scores, order)
         return search, found, places
 
     @property
@@ -354,9 +346,9 @@ class LaneSearcher(Searcher):
         """List the first `number` [L] of `moves` [L, W]: as they are where few slots are empty, else packed."""
         lanes = jnp.arange(self.lanes, dtype=jnp.int32)
         if is_narrow(self.game):
-            slot = np.tile(np.arange(self.width, dtype=np.int32), self.lanes)
-            lane = np.repeat(np.arange(self.lanes, dtype=np.int32), self.width)
-            return Listed(jnp.asarray(lane), jnp.asarray(slot), moves.reshape(-1), slot < number[lane], self.lanes, True)
+            slots = jnp.tile(jnp.arange(self.width, dtype=jnp.int32), self.lanes)
+            each = jnp.repeat(lanes, self.width)
+            return Listed(each, slots, moves.reshape(-1), jnp.less(slots, number[each]), self.lanes, True)
         lane = jnp.repeat(lanes, number, total_repeat_length=self._most_moves)
         first = jnp.cumsum(number) - number
         flat = jnp.arange(self._most_moves, dtype=jnp.int32)
@@ -371,7 +363,7 @@ class LaneSearcher(Searcher):
         return jax.vmap(jax.vmap(rule, (None, 0)))(states, moves)[listed.lane, listed.slot]
 
     def _priorities(self, states: State, moves: Array, listed: Listed, hint: Array, killers: Array) -> Array:
-        """Order moves before their children are made, int32 [M], as `Searcher._priority` does."""
+        """Order moves before their children are made, int32 [M], as one search after the other does."""
         last = self.width - 1 - listed.slot
         if not self.rules.order:
             return last
@@ -383,12 +375,12 @@ class LaneSearcher(Searcher):
         order = self._of_moves(self.game.order, states, moves, listed)
         return (first * 256 + order) * self.width + last
 
-    def _take(self, search: Tree, most: Array) -> tuple[Array, Array, Array]:
+    def _take(self, search: LaneTree, most: Array) -> tuple[Array, Array, Array]:
         """Read the last entries of the stack, int32 [L, 3], the last one first; how many; and which of them count.
 
         Those below a node that is finished, or whose place another node has now, do not.
         """
-        lane = np.arange(self.lanes, dtype=np.int32)
+        lane = jnp.arange(self.lanes, dtype=jnp.int32)
         is_full = search.top + (self.lanes + self.rows) * self.width > self._stack_size
         room = jnp.where(is_full, 1, jnp.maximum(search.num_free - self.rows, 1))
         count = jnp.minimum(jnp.minimum(search.top, room), jnp.minimum(most, self.lanes))
@@ -485,16 +477,16 @@ class LaneSearcher(Searcher):
 
     def _open(
         self,
-        search: Tree,
+        search: LaneTree,
         opens: Array,
-        found: Finished,
+        found: Result,
         kind: Array,
         states: State,
         waiting: Array,
         listed: Listed,
         scores: Array,
         order: Array,
-    ) -> tuple[Tree, Array]:
+    ) -> tuple[LaneTree, Array]:
         """Give places to the nodes where `opens` [L]. Returns also the places, int32 [L], N elsewhere."""
         rank = jnp.cumsum(opens.astype(jnp.int32)) - 1
         place = jnp.where(opens, search.free[jnp.maximum(search.num_free - 1 - rank, 0)], self.places)
@@ -514,7 +506,7 @@ class LaneSearcher(Searcher):
 
         search = search._replace(
             nodes=OpenNodes(*(_set(all_, place, given[name]) for name, all_ in nodes._asdict().items())),
-            children=Children(
+            children=Brood(
                 move=by_move(children.move, listed.move),
                 score=by_move(children.score, scores),
                 order=by_move(_set(children.order, place, jnp.full((self.lanes, self.width), -1)), order),
@@ -527,7 +519,7 @@ class LaneSearcher(Searcher):
 
     # --- going up --------------------------------------------------------------------------------------------------
 
-    def _go_up(self, search: Tree, finished: Finished, touched: Array) -> tuple[Tree, Array]:
+    def _go_up(self, search: LaneTree, finished: Result, touched: Array) -> tuple[LaneTree, Array]:
         """Give results to parents, as long as that finishes nodes.
 
         Returns also `touched`, int32 [L], with the places of parents that are not finished yet, N in other lanes.
@@ -541,7 +533,7 @@ class LaneSearcher(Searcher):
 
     def _go_up_once(self, carry: Any) -> Any:
         nodes, lines, root, scratch, memory, below, touched = carry
-        lane, nowhere = np.arange(self.lanes, dtype=np.int32), self.places
+        lane, nowhere = jnp.arange(self.lanes, dtype=jnp.int32), self.places
         memory = self._learn_all(memory, below)
         on = below.on & (nodes.is_open[below.parent] == 1)
         place = jnp.where(on, below.parent, nowhere)
@@ -575,9 +567,9 @@ class LaneSearcher(Searcher):
         fields = node._asdict() | {
             "on": goes_on, "learn": goes_on & (node.depth > 0), "line": lines[below.parent]
         }  # fmt: skip
-        return nodes, lines, root, scratch, memory, Finished(*(fields[name] for name in Finished._fields)), touched
+        return nodes, lines, root, scratch, memory, Result(*(fields[name] for name in Result._fields)), touched
 
-    def _learn_all(self, memory: SearchMemory, node: Finished) -> SearchMemory:
+    def _learn_all(self, memory: SearchMemory, node: Result) -> SearchMemory:
         """Write finished nodes into the table, and their best moves among the killers."""
         wanted = node.on & node.learn
         if self._has_table(memory):
@@ -592,22 +584,21 @@ class LaneSearcher(Searcher):
             killers = memory.killers[node.row]
             fresh = wanted & (node.best >= node.beta) & (node.move != killers[:, 0])
             row = jnp.where(fresh, node.row, memory.killers.shape[0])
-            memory = memory._replace(
-                killers=_set(memory.killers, row, jnp.stack([node.move, killers[:, 0]], axis=1))
-            )
+            memory = memory._replace(killers=_set(memory.killers, row, jnp.stack([node.move, killers[:, 0]], axis=1)))
         return memory
 
     # --- choosing --------------------------------------------------------------------------------------------------
 
-    def _choose_children(self, search: Tree, touched: Array) -> Tree:
+    def _choose_children(self, search: LaneTree, touched: Array) -> LaneTree:
         """Put children of the nodes in `touched` [L] on the stack, where they wait for nothing else."""
-        lane, nodes, children = np.arange(self.lanes, dtype=np.int32), search.nodes, search.children
+        lane, nodes, children = jnp.arange(self.lanes, dtype=jnp.int32), search.nodes, search.children
         scratch = _set(search.scratch, touched, lane)
         node = jax.tree.map(lambda x: x.at[touched].get(mode="clip"), nodes)
         wants = (touched < self.places) & (scratch.at[touched].get(mode="clip") == lane) & (node.is_open == 1)
         wants &= (node.under_way == 0) & (node.left > 0)
-        few = policy(node, self.width)
-        number = jnp.where(wants, jnp.minimum(few, node.left), 0)
+        # The first child of a node is searched alone, then one more where one good move is expected, then all others.
+        alone = (node.begun == 0) | ((node.begun == 1) & (node.kind == _CUT))
+        number = jnp.where(wants, jnp.where(alone, 1, node.left), 0)
         chosen = jnp.where(wants, touched, self.places)
         nodes = nodes._replace(
             begun=nodes.begun.at[chosen].add(number, mode="drop"),
@@ -626,7 +617,7 @@ class LaneSearcher(Searcher):
             few = jnp.where(np.arange(_ROWS_AT_ONCE) + start < rows, few, 0)
             orders = order.at[here].get(mode="clip")
             ranked = jnp.sort(orders, axis=1)
-            column = np.arange(self.width, dtype=np.int32)[None] - (self.width - few)[:, None]
+            column = jnp.arange(self.width, dtype=jnp.int32)[None] - (self.width - few)[:, None]
             place = jnp.where(column >= 0, self.lanes + top + (jnp.cumsum(few) - few)[:, None] + column, stack.shape[0])
             slot = self.width - 1 - ranked % self.width  # the order ends with it
             fields = here[:, None], slot, nodes.generation.at[here].get(mode="clip")[:, None]
@@ -642,10 +633,10 @@ class LaneSearcher(Searcher):
             nodes=nodes, children=children._replace(order=order), stack=stack, top=top, scratch=scratch
         )
 
-    def _make_room(self, search: Tree) -> Tree:
+    def _make_room(self, search: LaneTree) -> LaneTree:
         """Free the places of finished nodes, and of all that was begun below them, where few are left."""
 
-        def free_places(search: Tree) -> tuple[Array, Array, Array]:
+        def free_places(search: LaneTree) -> tuple[Array, Array, Array]:
             nodes = search.nodes
             alive, parent = nodes.is_open == 1, nodes.parent
             for _ in range(max(1, (self.rows - 1).bit_length())):
@@ -653,7 +644,7 @@ class LaneSearcher(Searcher):
             places, count = pack(~alive)
             return alive.astype(jnp.int32), jnp.minimum(places, self.places - 1), count
 
-        def keep(search: Tree) -> tuple[Array, Array, Array]:
+        def keep(search: LaneTree) -> tuple[Array, Array, Array]:
             return search.nodes.is_open, search.free, search.num_free
 
         needs = search.num_free < self.lanes + self.rows
@@ -661,29 +652,9 @@ class LaneSearcher(Searcher):
         return search._replace(nodes=search.nodes._replace(is_open=is_open), free=free, num_free=number)
 
 
-import os
-POL=os.environ.get("POL","a")
-def policy(node, width):
-    if POL=="a":
-        few = jnp.where(node.begun == 0, jnp.where(node.kind == _ALL, width, 1), width)
-        return jnp.where((node.kind == _CUT) & (node.begun == 1), 2, few)
-    if POL=="b":
-        few = jnp.where(node.begun == 0, 1, width)
-        return jnp.where((node.kind == _CUT) & (node.begun == 1), 1, few)
-    if POL=="c": # doubling
-        return jnp.maximum(node.begun,1)
-    if POL=="d":
-        return jnp.ones_like(node.begun)
-    if POL=="e": # shallow depth sequential
-        few = jnp.where(node.begun == 0, 1, width)
-        return jnp.where(node.depth<=int(os.environ.get("SEQ","3")),1,few)
-
-
 def _choose(condition: Array, first: Any, second: Any) -> Any:
     """Choose rows of two pytrees by a condition, bool [L]."""
-    return jax.tree.map(
-        lambda a, b: jnp.where(condition.reshape(-1, *(1,) * (a.ndim - 1)), a, b), first, second
-    )
+    return jax.tree.map(lambda a, b: jnp.where(condition.reshape(-1, *(1,) * (a.ndim - 1)), a, b), first, second)
 
 
 def _set(all_: Array, places: Array, rows: Array) -> Array:

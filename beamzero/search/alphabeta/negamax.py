@@ -15,6 +15,7 @@ the same side may move again.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -129,7 +130,7 @@ class Spending(NamedTuple):
     expanded: Array  # int32 [] nodes that were expanded since `advance` was called
 
 
-class Answer(NamedTuple):
+class DepthAnswer(NamedTuple):
     """The result of a finished search of one depth."""
 
     score: Array  # int32 [] for the side to move
@@ -158,8 +159,11 @@ class Stack(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Searcher:
-    """A game, an evaluator and the rules of the search: all that does not change during it."""
+class DepthSearcher(abc.ABC):
+    """A game, an evaluator and the rules of a search to a depth: all that does not change during it.
+
+    Its subclasses go through the tree in different ways, and find the same scores.
+    """
 
     game: Game
     evaluator: Evaluator
@@ -167,8 +171,73 @@ class Searcher:
 
     @property
     def rows(self) -> int:
-        """Give R, the rows of the stack."""
+        """Give R, the most plies of a line, and one more."""
         return self.rules.max_depth + self.rules.quiet + 2
+
+    @property
+    @abc.abstractmethod
+    def width(self) -> int:
+        """Give W, the slots for children."""
+
+    def new_memory(self, entries: int) -> SearchMemory:
+        """Make an empty table of so many entries, and no killer moves."""
+        return SearchMemory(
+            table=transpositions.empty_table(entries),
+            killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
+        )
+
+    @abc.abstractmethod
+    def new_search(self, root: State, memory: SearchMemory) -> Any:
+        """Make the arrays for a search of `root`; `restart` begins it."""
+
+    @abc.abstractmethod
+    def restart(self, search: Any, root: State, depth: Array, begins: Array, forgets: Array) -> Any:
+        """Begin to search `root` to `depth` plies, int32 [], if `begins`; count positions anew if `forgets`."""
+
+    @abc.abstractmethod
+    def advance(self, search: Any, expansions: Array, nodes: Array) -> Any:
+        """Search on for `expansions` nodes, or until `nodes` positions in all, or until the root is finished."""
+
+    @abc.abstractmethod
+    def spending(self, search: Any) -> Spending:
+        """Tell how far a search is."""
+
+    @abc.abstractmethod
+    def answer(self, search: Any) -> DepthAnswer:
+        """Read the result of a search that is finished."""
+
+    def _rank(self, priority: Array, value: Array) -> Array:
+        """Order children that are made, int32 [W]: the highest first.
+
+        The hint and the killer moves that `_priority` sets first stay first. The others go by the score of their
+        positions, and a little by the game's own order of moves.
+        """
+        if not self.rules.order:
+            return priority
+        first, order = priority // (256 * self.width), priority // self.width % 256
+        value_rank = (jnp.clip(value, -_SPAN, _SPAN) + _SPAN) // 32  # 0 to 2**16
+        return (first * 2**17 + value_rank + 13 * order) * self.width + priority % self.width
+
+    @property
+    def _uses_killers(self) -> bool:
+        """Tell whether a move that cut off another node of the same row is tried early.
+
+        That saves nodes where there are many moves, as in chess; where there are few, the evaluation is better.
+        """
+        return self.rules.order and self.rules.prune and self.game.max_moves > _KILLERS_PAY
+
+    def _has_table(self, memory: SearchMemory) -> bool:
+        """Tell whether the table has any entries."""
+        return memory.table.shape[0] > 1
+
+    def _key(self, memory: SearchMemory, state: State) -> Array:
+        """Give the key of a state, uint32 [2]; zeros where there is no table to use it."""
+        return self.game.hash(state) if self._has_table(memory) else jnp.zeros(2, jnp.uint32)
+
+
+@dataclasses.dataclass(frozen=True)
+class Searcher(DepthSearcher):
+    """A searcher that expands one node after the other."""
 
     @property
     def width(self) -> int:
@@ -183,15 +252,7 @@ class Searcher:
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
-    def new_memory(self, entries: int) -> SearchMemory:
-        """Make an empty table of so many entries, and no killer moves."""
-        return SearchMemory(
-            table=transpositions.empty_table(entries),
-            killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
-        )
-
     def new_search(self, root: State, memory: SearchMemory) -> Stack:
-        """Make the arrays for a search of `root`; `restart` begins it."""
         rows, width = self.rows, self.width
         empty = PackedFrame(
             node=jnp.zeros(len(Node._fields), jnp.int32),
@@ -211,7 +272,6 @@ class Searcher:
         )
 
     def restart(self, search: Stack, root: State, depth: Array, begins: Array, forgets: Array) -> Stack:
-        """Begin to search `root` to `depth` plies, int32 [], if `begins`; count positions anew if `forgets`."""
         begun = self._begin(search._replace(at=jnp.where(forgets, 0, search.at)), root, depth)
         # Only what `_begin` changes is chosen: the rest is large, and would be copied.
         parts = ("at", "current", "chosen")
@@ -238,8 +298,6 @@ class Searcher:
         )
 
     def advance(self, search: Stack, expansions: Array, nodes: Array) -> Stack:
-        """Search on for `expansions` nodes, or until `nodes` positions in all, or until the root is finished."""
-
         def more(search: Stack) -> Array:
             at = unpack(At, search.at)
             return (at.slot >= 0) & (at.expanded < expansions) & (at.visited < nodes)
@@ -251,14 +309,12 @@ class Searcher:
         return lax.while_loop(more, body, search._replace(at=_pack(begun)))
 
     def spending(self, search: Stack) -> Spending:
-        """Tell how far a search is."""
         at = unpack(At, search.at)
         return Spending(at.slot < 0, at.visited, at.expanded)
 
-    def answer(self, search: Stack) -> Answer:
-        """Read the result of a search that is finished."""
+    def answer(self, search: Stack) -> DepthAnswer:
         node = unpack(Node, search.below)
-        return Answer(
+        return DepthAnswer(
             score=node.best,
             complete=node.complete == 1,
             line=jnp.concatenate([search.below_line[1:], jnp.full(1, -1, jnp.int32)]),
@@ -393,26 +449,6 @@ class Searcher:
         order = first * 256 + jax.vmap(self.game.order, (None, 0))(state, moves)
         return jnp.pad(order, (0, self.width - order.shape[0])) * self.width + jnp.asarray(slots[::-1])
 
-    def _rank(self, priority: Array, value: Array) -> Array:
-        """Order children that are made, int32 [W]: the highest first.
-
-        The hint and the killer moves that `_priority` sets first stay first. The others go by the score of their
-        positions, and a little by the game's own order of moves.
-        """
-        if not self.rules.order:
-            return priority
-        first, order = priority // (256 * self.width), priority // self.width % 256
-        value_rank = (jnp.clip(value, -_SPAN, _SPAN) + _SPAN) // 32  # 0 to 2**16
-        return (first * 2**17 + value_rank + 13 * order) * self.width + priority % self.width
-
-    @property
-    def _uses_killers(self) -> bool:
-        """Tell whether a move that cut off another node of the same row is tried early.
-
-        That saves nodes where there are many moves, as in chess; where there are few, the evaluation is better.
-        """
-        return self.rules.order and self.rules.prune and self.game.max_moves > _KILLERS_PAY
-
     # --- going up --------------------------------------------------------------------------------------------------
 
     def _go_up(self, search: Stack) -> Stack:
@@ -531,14 +567,6 @@ class Searcher:
             killers = jnp.where(fresh, jnp.stack([node.move, killers[0]]), killers)
             memory = memory._replace(killers=_put(memory.killers, killers[None], row))
         return memory
-
-    def _has_table(self, memory: SearchMemory) -> bool:
-        """Tell whether the table has any entries."""
-        return memory.table.shape[0] > 1
-
-    def _key(self, memory: SearchMemory, state: State) -> Array:
-        """Give the key of a state, uint32 [2]; zeros where there is no table to use it."""
-        return self.game.hash(state) if self._has_table(memory) else jnp.zeros(2, jnp.uint32)
 
 
 def _if(condition: Array, first: Any, second: Any) -> Any:
