@@ -206,6 +206,7 @@ class Othello(Game):
     # --- for searches ----------------------------------------------------------------------------------------------
 
     feature_names = tuple(features.OTHELLO_POINTS)
+    search_lanes = 64
     point_weights = tuple(features.OTHELLO_POINTS.values())
     point = 0.325
 

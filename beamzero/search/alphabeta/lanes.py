@@ -54,28 +54,37 @@ _SUPER_ROOT = 0
 """The place of the node above the root, whose only child is the root."""
 
 
-class OpenNodes(NamedTuple):
-    """N nodes whose children are being searched. Place 0 is no position: its only child is the root."""
+class OpenNode(NamedTuple):
+    """A node whose children are being searched, or L of them; N of them are packed, int32 [N, fields] in this order.
 
-    parent: Array  # int32 [N]
-    slot: Array  # int32 [N] which child of its parent it is
-    came_by: Array  # int32 [N] the move that leads to it
-    row: Array  # int32 [N] plies from the super-root: 1 is the root
-    depth: Array  # int32 [N] plies still to be searched; not above 0 where only noisy moves are followed
-    player: Array  # int32 [N] the side to move
-    alpha: Array  # int32 [N]
-    beta: Array  # int32 [N]
-    best: Array  # int32 [N] the best score so far
-    move: Array  # int32 [N] the move that leads there, or NO_MOVE
-    complete: Array  # int32 [N] 1 while all lines below ended by the rules
-    kind: Array  # int32 [N] what is expected of it
-    begun: Array  # int32 [N] children that were put on the stack
-    under_way: Array  # int32 [N] those of them that are not finished
-    left: Array  # int32 [N] children that wait
-    is_open: Array  # int32 [N] 1; 0 where the node is finished, or the place is free
-    generation: Array  # int32 [N] how often the place was taken, so that old entries of the stack are known
-    key_lo: Array  # int32 [N]
-    key_hi: Array  # int32 [N]
+    The one in place 0 is no position: its only child is the root.
+    """
+
+    parent: Array
+    slot: Array  # which child of its parent it is
+    came_by: Array  # the move that leads to it
+    row: Array  # plies from the super-root: 1 is the root
+    depth: Array  # plies still to be searched; not above 0 where only noisy moves are followed
+    player: Array  # the side to move
+    alpha: Array
+    beta: Array
+    best: Array  # the best score so far
+    move: Array  # the move that leads there, or NO_MOVE
+    complete: Array  # 1 while all lines below ended by the rules
+    kind: Array  # what is expected of it
+    begun: Array  # children that were put on the stack
+    under_way: Array  # those of them that are not finished
+    left: Array  # children that wait
+    is_open: Array  # 1; 0 where the node is finished, or the place is free
+    generation: Array  # how often the place was taken, so that old entries of the stack are known
+    key_lo: Array
+    key_hi: Array
+
+
+_PARENT, _BEST, _MOVE, _COMPLETE, _BEGUN, _UNDER_WAY, _LEFT, _IS_OPEN, _GENERATION = map(
+    OpenNode._fields.index,
+    ("parent", "best", "move", "complete", "begun", "under_way", "left", "is_open", "generation"),
+)
 
 
 class Brood(NamedTuple):
@@ -140,7 +149,7 @@ class Result(NamedTuple):
 class LaneTree(NamedTuple):
     """A search under way."""
 
-    nodes: OpenNodes
+    nodes: Array  # int32 [N, fields of OpenNode]
     children: Brood
     lines: Array  # int32 [N, R] the best line from each node on
     states: State  # [N, ...]
@@ -187,7 +196,7 @@ class LaneSearcher(DepthSearcher):
             return jnp.zeros(shape, jnp.int32)
 
         return LaneTree(
-            nodes=OpenNodes(*(zeros(number) for _ in OpenNodes._fields)),
+            nodes=zeros(number, len(OpenNode._fields)),
             children=Brood(*(zeros(number, width) for _ in Brood._fields)),
             lines=zeros(number, self.rows),
             states=jax.tree.map(lambda x: jnp.zeros((number, *x.shape), x.dtype), root),
@@ -204,16 +213,13 @@ class LaneSearcher(DepthSearcher):
 
     def restart(self, search: LaneTree, root: State, depth: Array, begins: Array, forgets: Array) -> LaneTree:
         player = self.game.player(root)
-        top_node: dict[str, Any] = dict.fromkeys(OpenNodes._fields, 0) | {
-            "player": player, "alpha": -ENDLESS, "beta": ENDLESS, "best": -ENDLESS, "move": NO_MOVE, "depth": depth + 1,
-            "complete": 1, "begun": 1, "under_way": 1, "is_open": 1, "generation": 0,
+        fields: dict[str, Any] = dict.fromkeys(OpenNode._fields, 0) | {
+            "player": player, "alpha": -ENDLESS, "beta": ENDLESS, "best": -ENDLESS, "move": NO_MOVE,
+            "depth": depth + 1, "complete": 1, "begun": 1, "under_way": 1, "is_open": 1,
         }  # fmt: skip
-
-        def first(name: str, all_: Array) -> Array:
-            kept = (1 - begins.astype(jnp.int32)) * all_ if name == "is_open" else all_
-            return kept.at[_SUPER_ROOT].set(jnp.where(begins, top_node[name], kept[_SUPER_ROOT]))
-
-        nodes = OpenNodes(*(first(name, all_) for name, all_ in zip(OpenNodes._fields, search.nodes, strict=True)))
+        packed = jnp.stack([jnp.asarray(fields[name], jnp.int32) for name in OpenNode._fields])
+        nodes = search.nodes.at[:, _IS_OPEN].set(jnp.where(begins, 0, search.nodes[:, _IS_OPEN]))
+        nodes = nodes.at[_SUPER_ROOT].set(jnp.where(begins, packed, search.nodes[_SUPER_ROOT]))
         entry = jnp.where(begins, jnp.array([0, 0, 0], jnp.int32), search.stack[self.lanes])
         number, children = self.places, search.children
         order = children.order.at[_SUPER_ROOT].set(jnp.where(begins, -1, children.order[_SUPER_ROOT]))
@@ -233,7 +239,7 @@ class LaneSearcher(DepthSearcher):
 
     def advance(self, search: LaneTree, expansions: Array, nodes: Array) -> LaneTree:
         def more(search: LaneTree) -> Array:
-            is_open = search.nodes.is_open[_SUPER_ROOT] == 1
+            is_open = search.nodes[_SUPER_ROOT, _IS_OPEN] == 1
             return is_open & (search.expanded < expansions) & (search.visited < nodes)
 
         def body(search: LaneTree) -> LaneTree:
@@ -245,14 +251,14 @@ class LaneSearcher(DepthSearcher):
         return lax.while_loop(more, body, search._replace(expanded=jnp.int32(0)))
 
     def spending(self, search: LaneTree) -> Spending:
-        finished = (search.nodes.is_open[_SUPER_ROOT] == 0) & (search.visited > 0)
+        finished = (search.nodes[_SUPER_ROOT, _IS_OPEN] == 0) & (search.visited > 0)
         return Spending(finished, search.visited, search.expanded)
 
     def answer(self, search: LaneTree) -> DepthAnswer:
-        nodes = search.nodes
+        node = _nodes_at(search.nodes, jnp.int32(_SUPER_ROOT))
         return DepthAnswer(
-            score=nodes.best[_SUPER_ROOT],
-            complete=nodes.complete[_SUPER_ROOT] == 1,
+            score=node.best,
+            complete=node.complete == 1,
             line=jnp.concatenate([search.lines[_SUPER_ROOT, 1:], jnp.full(1, -1, jnp.int32)]),
             moves=search.root[:, 0],
             moves_complete=search.root[:, 1] == 1,
@@ -268,7 +274,7 @@ class LaneSearcher(DepthSearcher):
         game, rules, memory = self.game, self.rules, search.memory
         entries, count, alive = self._take(search, most)
         owner, slot = entries[:, 0], entries[:, 1]
-        parent = jax.tree.map(lambda x: x[owner], search.nodes)
+        parent = _nodes_at(search.nodes, owner)
         came_by, standing = search.children.move[owner, slot], search.children.score[owner, slot]
         above = take_rows(search.states, owner)
         is_root = owner == _SUPER_ROOT
@@ -388,11 +394,11 @@ class LaneSearcher(DepthSearcher):
         entries = jnp.where((lane < count)[:, None], entries, 0)
         owner = entries[:, 0]
         nodes = search.nodes
-        alive = (lane < count) & (nodes.generation[owner] == entries[:, 2])
+        alive = (lane < count) & (nodes[owner, _GENERATION] == entries[:, 2])
 
         def up(carry: tuple[Array, Array]) -> tuple[Array, Array]:
             place, alive = carry
-            return nodes.parent[place], alive & (nodes.is_open[place] == 1)
+            return nodes[place, _PARENT], alive & (nodes[place, _IS_OPEN] == 1)
 
         def below_root(carry: tuple[Array, Array]) -> Array:
             place, alive = carry
@@ -400,7 +406,7 @@ class LaneSearcher(DepthSearcher):
 
         return entries, count, lax.while_loop(below_root, up, (owner, alive))[1]
 
-    def _bounds(self, parent: OpenNodes, same: Array) -> tuple[Array, Array]:
+    def _bounds(self, parent: OpenNode, same: Array) -> tuple[Array, Array]:
         """Give alpha and beta of children, int32 [L] each; `same` tells where the same side moves."""
         if not self.rules.prune:
             return jnp.full(self.lanes, -ENDLESS), jnp.full(self.lanes, ENDLESS)
@@ -409,7 +415,7 @@ class LaneSearcher(DepthSearcher):
             low = jnp.where(parent.row == 1, -ENDLESS, low)
         return jnp.where(same, low, -high), jnp.where(same, high, -low)
 
-    def _kind(self, parent: OpenNodes, same: Array, is_root: Array) -> Array:
+    def _kind(self, parent: OpenNode, same: Array, is_root: Array) -> Array:
         """Tell what is expected of children, int32 [L]."""
         first = (parent.begun == 1) | is_root
         below_pv = jnp.where(first, _PV, jnp.where(same, _ALL, _CUT))
@@ -459,7 +465,7 @@ class LaneSearcher(DepthSearcher):
         rows = listed.lane, listed.move
         if listed.by_slot:
             return make(rows, jnp.int32(0))
-        return apply_in_chunks(make, rows, *pack(wanted), chunk_rows(wanted.size, parts=8))[0]
+        return apply_in_chunks(make, rows, *pack(wanted), chunk_rows(wanted.size, parts=2))[0]
 
     def _scores(self, children: State, player: Array, row: Array) -> tuple[Array, Array]:
         """Value children [C], whose parents are in `row` [C] with `player` [C] to move, for that side."""
@@ -497,7 +503,7 @@ class LaneSearcher(DepthSearcher):
             "under_way": nothing,
             "left": waiting,
             "is_open": nothing + 1,
-            "generation": nodes.generation[jnp.minimum(place, self.places - 1)] + 1,
+            "generation": nodes[jnp.minimum(place, self.places - 1), _GENERATION] + 1,
         }
         owner = jnp.where(listed.real, place[listed.lane], self.places)
 
@@ -505,7 +511,7 @@ class LaneSearcher(DepthSearcher):
             return all_.at[owner, listed.slot].set(numbers, mode="drop")
 
         search = search._replace(
-            nodes=OpenNodes(*(_set(all_, place, given[name]) for name, all_ in nodes._asdict().items())),
+            nodes=_set(nodes, place, jnp.stack([given[name] for name in OpenNode._fields], axis=1)),
             children=Brood(
                 move=by_move(children.move, listed.move),
                 score=by_move(children.score, scores),
@@ -535,34 +541,32 @@ class LaneSearcher(DepthSearcher):
         nodes, lines, root, scratch, memory, below, touched = carry
         lane, nowhere = jnp.arange(self.lanes, dtype=jnp.int32), self.places
         memory = self._learn_all(memory, below)
-        on = below.on & (nodes.is_open[below.parent] == 1)
+        before = _nodes_at(nodes, below.parent)
+        on = below.on & (before.is_open == 1)
         place = jnp.where(on, below.parent, nowhere)
-        before = jax.tree.map(lambda x: x[below.parent], nodes)
 
         given = jnp.where(below.player == before.player, below.best, -below.best)
-        nodes = nodes._replace(
-            best=nodes.best.at[place].max(given, mode="drop"),
-            complete=nodes.complete.at[place].min(below.complete, mode="drop"),
-            under_way=nodes.under_way.at[place].add(-1, mode="drop"),
-        )
-        better = on & (given > before.best) & (given == nodes.best[below.parent])
+        nodes = nodes.at[place, _BEST].max(given, mode="drop")
+        nodes = nodes.at[place, _COMPLETE].min(below.complete, mode="drop")
+        nodes = nodes.at[place, _UNDER_WAY].add(-1, mode="drop")
+        better = on & (given > before.best) & (given == nodes[below.parent, _BEST])
         scratch = _set(scratch, jnp.where(better, place, nowhere), lane)
         better &= scratch[below.parent] == lane  # one of those that are equal
         improved = jnp.where(better, place, nowhere)
         lines = _set(lines, improved, jnp.concatenate([below.came_by[:, None], below.line[:, :-1]], axis=1))
-        nodes = nodes._replace(move=_set(nodes.move, improved, below.came_by))
+        nodes = nodes.at[improved, _MOVE].set(below.came_by, mode="drop")
         root_slot = jnp.where(on & (before.row == 1), below.slot, self.width)
         root = _set(root, root_slot, jnp.stack([given, below.complete], axis=1))
 
         # One lane goes on with each parent.
         scratch = _set(scratch, place, lane)
         on &= scratch[below.parent] == lane
-        node = jax.tree.map(lambda x: x[below.parent], nodes)
+        node = _nodes_at(nodes, below.parent)
         finished = on & (node.under_way == 0) & (node.left == 0)
         if self.rules.prune:
             finished |= on & (node.best >= node.beta)
         touched = jnp.where(on & ~finished, below.parent, touched)
-        nodes = nodes._replace(is_open=_set(nodes.is_open, jnp.where(finished, place, nowhere), 0 * lane))
+        nodes = nodes.at[jnp.where(finished, place, nowhere), _IS_OPEN].set(0, mode="drop")
         goes_on = finished & (below.parent != _SUPER_ROOT)
         fields = node._asdict() | {
             "on": goes_on, "learn": goes_on & (node.depth > 0), "line": lines[below.parent]
@@ -593,18 +597,16 @@ class LaneSearcher(DepthSearcher):
         """Put children of the nodes in `touched` [L] on the stack, where they wait for nothing else."""
         lane, nodes, children = jnp.arange(self.lanes, dtype=jnp.int32), search.nodes, search.children
         scratch = _set(search.scratch, touched, lane)
-        node = jax.tree.map(lambda x: x.at[touched].get(mode="clip"), nodes)
+        node = _nodes_at(nodes, touched)
         wants = (touched < self.places) & (scratch.at[touched].get(mode="clip") == lane) & (node.is_open == 1)
         wants &= (node.under_way == 0) & (node.left > 0)
         # The first child of a node is searched alone, then one more where one good move is expected, then all others.
         alone = (node.begun == 0) | ((node.begun == 1) & (node.kind == _CUT))
         number = jnp.where(wants, jnp.where(alone, 1, node.left), 0)
         chosen = jnp.where(wants, touched, self.places)
-        nodes = nodes._replace(
-            begun=nodes.begun.at[chosen].add(number, mode="drop"),
-            under_way=nodes.under_way.at[chosen].add(number, mode="drop"),
-            left=nodes.left.at[chosen].add(-number, mode="drop"),
-        )
+        # Some of `left` come to be `under_way`.
+        moved = jnp.stack([number, number, -number], axis=1)
+        nodes = nodes.at[chosen[:, None], np.array([_BEGUN, _UNDER_WAY, _LEFT])].add(moved, mode="drop")
 
         # The deepest nodes last, and of a node the likeliest child last: they are taken first.
         by_depth = jnp.argsort(jnp.where(wants, node.row, 2**20)).astype(jnp.int32)
@@ -620,7 +622,7 @@ class LaneSearcher(DepthSearcher):
             column = jnp.arange(self.width, dtype=jnp.int32)[None] - (self.width - few)[:, None]
             place = jnp.where(column >= 0, self.lanes + top + (jnp.cumsum(few) - few)[:, None] + column, stack.shape[0])
             slot = self.width - 1 - ranked % self.width  # the order ends with it
-            fields = here[:, None], slot, nodes.generation.at[here].get(mode="clip")[:, None]
+            fields = here[:, None], slot, nodes.at[here, _GENERATION].get(mode="clip")[:, None]
             entries = jnp.stack([jnp.broadcast_to(x, slot.shape) for x in fields], axis=2)
             least = jnp.take_along_axis(ranked, jnp.clip(self.width - few, 0, self.width - 1)[:, None], axis=1)
             order = _set(order, jnp.where(few > 0, here, self.places), jnp.where(orders >= least, -1, orders))
@@ -637,19 +639,24 @@ class LaneSearcher(DepthSearcher):
         """Free the places of finished nodes, and of all that was begun below them, where few are left."""
 
         def free_places(search: LaneTree) -> tuple[Array, Array, Array]:
-            nodes = search.nodes
-            alive, parent = nodes.is_open == 1, nodes.parent
+            alive, parent = search.nodes[:, _IS_OPEN] == 1, search.nodes[:, _PARENT]
             for _ in range(max(1, (self.rows - 1).bit_length())):
                 alive, parent = alive & alive[parent], parent[parent]
             places, count = pack(~alive)
             return alive.astype(jnp.int32), jnp.minimum(places, self.places - 1), count
 
         def keep(search: LaneTree) -> tuple[Array, Array, Array]:
-            return search.nodes.is_open, search.free, search.num_free
+            return search.nodes[:, _IS_OPEN], search.free, search.num_free
 
         needs = search.num_free < self.lanes + self.rows
         is_open, free, number = lax.cond(needs, free_places, keep, search)
-        return search._replace(nodes=search.nodes._replace(is_open=is_open), free=free, num_free=number)
+        return search._replace(nodes=search.nodes.at[:, _IS_OPEN].set(is_open), free=free, num_free=number)
+
+
+def _nodes_at(nodes: Array, places: Array) -> OpenNode:
+    """Read packed nodes, int32 [N, fields], at places [L]; a place past the end gives the last one."""
+    rows = nodes.at[places].get(mode="clip")
+    return OpenNode(*(rows[..., field] for field in range(len(OpenNode._fields))))
 
 
 def _choose(condition: Array, first: Any, second: Any) -> Any:
