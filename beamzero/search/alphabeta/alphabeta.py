@@ -89,8 +89,8 @@ class AlphaBeta(Search):
             raise BadInput(f"lanes is {self.lanes}, but must be 1 to {MOST_LANES}")
 
     def bytes_needed(self, game: Game, roots: int) -> int:
-        """Count the bytes of the table of positions, which all roots share: they are searched one after the other."""
-        return self.entries * ENTRY_BYTES
+        """Count the bytes of one search and its table, which all roots share: they are searched one after the other."""
+        return self.entries * ENTRY_BYTES + self.searcher(game, zero_evaluator(game)).bytes_needed()
 
     def searcher(self, game: Game, evaluator: Evaluator) -> DepthSearcher:
         """Make the compiled part of the search, for one game and evaluator."""

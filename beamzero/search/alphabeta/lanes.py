@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,10 +33,24 @@ from beamzero.core.packing import apply_in_chunks, chunk_rows, pack, take_rows
 from beamzero.games import State
 from beamzero.search import integer_value
 from beamzero.search.alphabeta import transpositions
+from beamzero.search.alphabeta.lane_tree import (
+    ALL_NODE,
+    COLUMNS,
+    CUT_NODE,
+    PV_NODE,
+    SUPER_ROOT,
+    Brood,
+    LaneTree,
+    Listed,
+    OpenNode,
+    Result,
+    nodes_at,
+)
 from beamzero.search.alphabeta.negamax import DepthAnswer, DepthSearcher, SearchMemory, Spending
 from beamzero.search.alphabeta.transpositions import AT_LEAST, AT_MOST, EXACT, NO_MOVE, Entry
 from beamzero.search.children import is_narrow
 from beamzero.search.integer_value import ENDLESS
+from beamzero.search.memory import state_bytes
 
 _OPEN_ROWS = 24
 """Plies in which every lane may have an open node; where more are open, fewer lanes go on."""
@@ -44,124 +58,8 @@ _OPEN_ROWS = 24
 _ROWS_AT_ONCE = 16
 """Nodes whose next children are chosen at once."""
 
-_PV, _CUT, _ALL = 0, 1, 2
-"""What is expected of a node: a score between its bounds; one good move; no good move."""
-
 _COUNTLESS = np.int32(2**30)
 """The number at which counts stop, so that int32 does not overflow."""
-
-_SUPER_ROOT = 0
-"""The place of the node above the root, whose only child is the root."""
-
-
-class OpenNode(NamedTuple):
-    """A node whose children are being searched, or L of them; N of them are packed, int32 [N, fields] in this order.
-
-    The one in place 0 is no position: its only child is the root.
-    """
-
-    parent: Array
-    slot: Array  # which child of its parent it is
-    came_by: Array  # the move that leads to it
-    row: Array  # plies from the super-root: 1 is the root
-    depth: Array  # plies still to be searched; not above 0 where only noisy moves are followed
-    player: Array  # the side to move
-    alpha: Array
-    beta: Array
-    best: Array  # the best score so far
-    move: Array  # the move that leads there, or NO_MOVE
-    complete: Array  # 1 while all lines below ended by the rules
-    kind: Array  # what is expected of it
-    begun: Array  # children that were put on the stack
-    under_way: Array  # those of them that are not finished
-    left: Array  # children that wait
-    is_open: Array  # 1; 0 where the node is finished, or the place is free
-    generation: Array  # how often the place was taken, so that old entries of the stack are known
-    key_lo: Array
-    key_hi: Array
-
-
-_PARENT, _BEST, _MOVE, _COMPLETE, _BEGUN, _UNDER_WAY, _LEFT, _IS_OPEN, _GENERATION = map(
-    OpenNode._fields.index,
-    ("parent", "best", "move", "complete", "begun", "under_way", "left", "is_open", "generation"),
-)
-
-
-class Brood(NamedTuple):
-    """The children of N nodes, in W slots each."""
-
-    move: Array  # int32 [N, W]
-    score: Array  # int32 [N, W] for the node's side to move: by the rules, or by the evaluation
-    order: Array  # int32 [N, W] the highest is searched first; -1 where it was begun, or need not be searched
-
-
-class Listed(NamedTuple):
-    """M moves of the nodes of L lanes."""
-
-    lane: Array  # int32 [M]
-    slot: Array  # int32 [M] the place of the move among those of its node
-    move: Array  # int32 [M]
-    real: Array  # bool [M]
-    lanes: int  # L
-    by_slot: bool
-    """True if every lane has as many."""
-
-    def spread(self, numbers: Array) -> Array:
-        """Give each move the number of its lane, of `numbers` [L]. Returns [M]."""
-        return numbers[self.lane]
-
-    def highest(self, numbers: Array, least: Any) -> Array:
-        """Find the highest of `numbers` [M] in each lane, [L]; `least` where there are none."""
-        if self.by_slot:
-            return jnp.max(numbers.reshape(self.lanes, -1), axis=1)
-        lane = jnp.where(self.real, self.lane, self.lanes)
-        return jnp.full(self.lanes, least, numbers.dtype).at[lane].max(numbers, mode="drop")
-
-    def total(self, mask: Array) -> Array:
-        """Count where `mask` [M] holds in each lane, int32 [L]."""
-        if self.by_slot:
-            return jnp.sum(mask.reshape(self.lanes, -1), axis=1, dtype=jnp.int32)
-        lane = jnp.where(self.real, self.lane, self.lanes)
-        return jnp.zeros(self.lanes, jnp.int32).at[lane].add(mask.astype(jnp.int32), mode="drop")
-
-
-class Result(NamedTuple):
-    """L nodes that were finished, and wait until their parents have the results."""
-
-    on: Array  # bool [L] whether the lane has one
-    learn: Array  # bool [L] whether the table shall keep it
-    parent: Array  # int32 [L]
-    slot: Array
-    came_by: Array
-    row: Array
-    depth: Array
-    player: Array
-    alpha: Array
-    beta: Array
-    best: Array
-    move: Array
-    complete: Array
-    key_lo: Array
-    key_hi: Array
-    line: Array  # int32 [L, R] the best line from there on, -1 where it ends
-
-
-class LaneTree(NamedTuple):
-    """A search under way."""
-
-    nodes: Array  # int32 [N, fields of OpenNode]
-    children: Brood
-    lines: Array  # int32 [N, R] the best line from each node on
-    states: State  # [N, ...]
-    stack: Array  # int32 [L + S, 3] the children to be searched: node, slot, generation; the first L rows are none
-    top: Array  # int32 [] entries of the stack
-    free: Array  # int32 [N] free places, the first `num_free`
-    num_free: Array  # int32 []
-    visited: Array  # int32 [] positions that a search which makes one child after the other would have made
-    expanded: Array  # int32 [] nodes that were expanded since `advance` was called
-    root: Array  # int32 [W, 2] the score of each move of the root, and 1 if all its lines ended by the rules
-    scratch: Array  # int32 [N] to find one of several lanes that name the same node
-    memory: SearchMemory
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,6 +84,11 @@ class LaneSearcher(DepthSearcher):
         return (2 * self.lanes * min(self.rows, _OPEN_ROWS) + self.rows + self.lanes) * min(self.width, 16) + (
             self.lanes + self.rows
         ) * self.width
+
+    def bytes_needed(self) -> int:
+        """Count the bytes of a search under way, about, but for its table."""
+        of_node = state_bytes(self.game) + 4 * (len(OpenNode._fields) + len(Brood._fields) * self.width + self.rows)
+        return self.places * of_node + 12 * (self.lanes + self._stack_size)
 
     # --- beginning and going on ------------------------------------------------------------------------------------
 
@@ -218,17 +121,17 @@ class LaneSearcher(DepthSearcher):
             "depth": depth + 1, "complete": 1, "begun": 1, "under_way": 1, "is_open": 1,
         }  # fmt: skip
         packed = jnp.stack([jnp.asarray(fields[name], jnp.int32) for name in OpenNode._fields])
-        nodes = search.nodes.at[:, _IS_OPEN].set(jnp.where(begins, 0, search.nodes[:, _IS_OPEN]))
-        nodes = nodes.at[_SUPER_ROOT].set(jnp.where(begins, packed, search.nodes[_SUPER_ROOT]))
+        nodes = search.nodes.at[:, COLUMNS.is_open].set(jnp.where(begins, 0, search.nodes[:, COLUMNS.is_open]))
+        nodes = nodes.at[SUPER_ROOT].set(jnp.where(begins, packed, search.nodes[SUPER_ROOT]))
         entry = jnp.where(begins, jnp.array([0, 0, 0], jnp.int32), search.stack[self.lanes])
         number, children = self.places, search.children
-        order = children.order.at[_SUPER_ROOT].set(jnp.where(begins, -1, children.order[_SUPER_ROOT]))
+        order = children.order.at[SUPER_ROOT].set(jnp.where(begins, -1, children.order[SUPER_ROOT]))
         return search._replace(
             nodes=nodes,
             children=children._replace(order=order),
-            lines=search.lines.at[_SUPER_ROOT].set(jnp.where(begins, -1, search.lines[_SUPER_ROOT])),
+            lines=search.lines.at[SUPER_ROOT].set(jnp.where(begins, -1, search.lines[SUPER_ROOT])),
             states=jax.tree.map(
-                lambda all_, x: all_.at[_SUPER_ROOT].set(jnp.where(begins, x, all_[_SUPER_ROOT])), search.states, root
+                lambda all_, x: all_.at[SUPER_ROOT].set(jnp.where(begins, x, all_[SUPER_ROOT])), search.states, root
             ),
             stack=search.stack.at[self.lanes].set(entry),
             top=jnp.where(begins, 1, search.top),
@@ -239,7 +142,7 @@ class LaneSearcher(DepthSearcher):
 
     def advance(self, search: LaneTree, expansions: Array, nodes: Array) -> LaneTree:
         def more(search: LaneTree) -> Array:
-            is_open = search.nodes[_SUPER_ROOT, _IS_OPEN] == 1
+            is_open = search.nodes[SUPER_ROOT, COLUMNS.is_open] == 1
             return is_open & (search.expanded < expansions) & (search.visited < nodes)
 
         def body(search: LaneTree) -> LaneTree:
@@ -251,15 +154,15 @@ class LaneSearcher(DepthSearcher):
         return lax.while_loop(more, body, search._replace(expanded=jnp.int32(0)))
 
     def spending(self, search: LaneTree) -> Spending:
-        finished = (search.nodes[_SUPER_ROOT, _IS_OPEN] == 0) & (search.visited > 0)
+        finished = (search.nodes[SUPER_ROOT, COLUMNS.is_open] == 0) & (search.visited > 0)
         return Spending(finished, search.visited, search.expanded)
 
     def answer(self, search: LaneTree) -> DepthAnswer:
-        node = _nodes_at(search.nodes, jnp.int32(_SUPER_ROOT))
+        node = nodes_at(search.nodes, jnp.int32(SUPER_ROOT))
         return DepthAnswer(
             score=node.best,
             complete=node.complete == 1,
-            line=jnp.concatenate([search.lines[_SUPER_ROOT, 1:], jnp.full(1, -1, jnp.int32)]),
+            line=jnp.concatenate([search.lines[SUPER_ROOT, 1:], jnp.full(1, -1, jnp.int32)]),
             moves=search.root[:, 0],
             moves_complete=search.root[:, 1] == 1,
         )
@@ -274,10 +177,10 @@ class LaneSearcher(DepthSearcher):
         game, rules, memory = self.game, self.rules, search.memory
         entries, count, alive = self._take(search, most)
         owner, slot = entries[:, 0], entries[:, 1]
-        parent = _nodes_at(search.nodes, owner)
+        parent = nodes_at(search.nodes, owner)
         came_by, standing = search.children.move[owner, slot], search.children.score[owner, slot]
         above = take_rows(search.states, owner)
-        is_root = owner == _SUPER_ROOT
+        is_root = owner == SUPER_ROOT
         states = _choose(is_root, above, jax.vmap(game.step)(above, came_by))
         player, depth, row = jax.vmap(game.player)(states), parent.depth - 1, parent.row + 1
         same = player == parent.player
@@ -310,8 +213,7 @@ class LaneSearcher(DepthSearcher):
             best = jnp.maximum(best, jnp.where((depth <= 0) & ~must_answer, standing, -ENDLESS))
         action = listed.highest(jnp.where(done & (scores == listed.spread(best)), listed.move, -1), -1)
         left = wanted & ~done
-        waiting = listed.total(left)
-        finished = waiting == 0
+        finished = listed.total(left) == 0
         counted = done
         if rules.prune:
             finished |= best >= beta
@@ -340,7 +242,7 @@ class LaneSearcher(DepthSearcher):
         )
         order = jnp.where(left, self._rank(priority, scores), -1)
         kind = self._kind(parent, same, is_root)
-        search, places = self._open(search, expands & ~finished, found, kind, states, waiting, listed, scores, order)
+        search, places = self._open(search, expands & ~finished, found, kind, states, listed, scores, order)
         return search, found, places
 
     @property
@@ -394,15 +296,15 @@ class LaneSearcher(DepthSearcher):
         entries = jnp.where((lane < count)[:, None], entries, 0)
         owner = entries[:, 0]
         nodes = search.nodes
-        alive = (lane < count) & (nodes[owner, _GENERATION] == entries[:, 2])
+        alive = (lane < count) & (nodes[owner, COLUMNS.generation] == entries[:, 2])
 
         def up(carry: tuple[Array, Array]) -> tuple[Array, Array]:
             place, alive = carry
-            return nodes[place, _PARENT], alive & (nodes[place, _IS_OPEN] == 1)
+            return nodes[place, COLUMNS.parent], alive & (nodes[place, COLUMNS.is_open] == 1)
 
         def below_root(carry: tuple[Array, Array]) -> Array:
             place, alive = carry
-            return jnp.any(alive & (place != _SUPER_ROOT))
+            return jnp.any(alive & (place != SUPER_ROOT))
 
         return entries, count, lax.while_loop(below_root, up, (owner, alive))[1]
 
@@ -418,12 +320,12 @@ class LaneSearcher(DepthSearcher):
     def _kind(self, parent: OpenNode, same: Array, is_root: Array) -> Array:
         """Tell what is expected of children, int32 [L]."""
         first = (parent.begun == 1) | is_root
-        below_pv = jnp.where(first, _PV, jnp.where(same, _ALL, _CUT))
-        below_cut = jnp.where(same, _CUT, _ALL)
-        below_all = jnp.where(same, _ALL, _CUT)
-        kind = jnp.where(parent.kind == _PV, below_pv, jnp.where(parent.kind == _CUT, below_cut, below_all))
+        below_pv = jnp.where(first, PV_NODE, jnp.where(same, ALL_NODE, CUT_NODE))
+        below_cut = jnp.where(same, CUT_NODE, ALL_NODE)
+        below_all = jnp.where(same, ALL_NODE, CUT_NODE)
+        kind = jnp.where(parent.kind == PV_NODE, below_pv, jnp.where(parent.kind == CUT_NODE, below_cut, below_all))
         if self.rules.every_move:
-            kind = jnp.where(parent.row == 1, _PV, kind)
+            kind = jnp.where(parent.row == 1, PV_NODE, kind)
         return kind
 
     def _answers(
@@ -488,7 +390,6 @@ class LaneSearcher(DepthSearcher):
         found: Result,
         kind: Array,
         states: State,
-        waiting: Array,
         listed: Listed,
         scores: Array,
         order: Array,
@@ -501,9 +402,9 @@ class LaneSearcher(DepthSearcher):
             "kind": kind,
             "begun": nothing,
             "under_way": nothing,
-            "left": waiting,
+            "left": listed.total(order >= 0),
             "is_open": nothing + 1,
-            "generation": nodes[jnp.minimum(place, self.places - 1), _GENERATION] + 1,
+            "generation": nodes[jnp.minimum(place, self.places - 1), COLUMNS.generation] + 1,
         }
         owner = jnp.where(listed.real, place[listed.lane], self.places)
 
@@ -541,33 +442,33 @@ class LaneSearcher(DepthSearcher):
         nodes, lines, root, scratch, memory, below, touched = carry
         lane, nowhere = jnp.arange(self.lanes, dtype=jnp.int32), self.places
         memory = self._learn_all(memory, below)
-        before = _nodes_at(nodes, below.parent)
+        before = nodes_at(nodes, below.parent)
         on = below.on & (before.is_open == 1)
         place = jnp.where(on, below.parent, nowhere)
 
         given = jnp.where(below.player == before.player, below.best, -below.best)
-        nodes = nodes.at[place, _BEST].max(given, mode="drop")
-        nodes = nodes.at[place, _COMPLETE].min(below.complete, mode="drop")
-        nodes = nodes.at[place, _UNDER_WAY].add(-1, mode="drop")
-        better = on & (given > before.best) & (given == nodes[below.parent, _BEST])
+        nodes = nodes.at[place, COLUMNS.best].max(given, mode="drop")
+        nodes = nodes.at[place, COLUMNS.complete].min(below.complete, mode="drop")
+        nodes = nodes.at[place, COLUMNS.under_way].add(-1, mode="drop")
+        better = on & (given > before.best) & (given == nodes[below.parent, COLUMNS.best])
         scratch = _set(scratch, jnp.where(better, place, nowhere), lane)
         better &= scratch[below.parent] == lane  # one of those that are equal
         improved = jnp.where(better, place, nowhere)
         lines = _set(lines, improved, jnp.concatenate([below.came_by[:, None], below.line[:, :-1]], axis=1))
-        nodes = nodes.at[improved, _MOVE].set(below.came_by, mode="drop")
+        nodes = nodes.at[improved, COLUMNS.move].set(below.came_by, mode="drop")
         root_slot = jnp.where(on & (before.row == 1), below.slot, self.width)
         root = _set(root, root_slot, jnp.stack([given, below.complete], axis=1))
 
         # One lane goes on with each parent.
         scratch = _set(scratch, place, lane)
         on &= scratch[below.parent] == lane
-        node = _nodes_at(nodes, below.parent)
+        node = nodes_at(nodes, below.parent)
         finished = on & (node.under_way == 0) & (node.left == 0)
         if self.rules.prune:
             finished |= on & (node.best >= node.beta)
         touched = jnp.where(on & ~finished, below.parent, touched)
-        nodes = nodes.at[jnp.where(finished, place, nowhere), _IS_OPEN].set(0, mode="drop")
-        goes_on = finished & (below.parent != _SUPER_ROOT)
+        nodes = nodes.at[jnp.where(finished, place, nowhere), COLUMNS.is_open].set(0, mode="drop")
+        goes_on = finished & (below.parent != SUPER_ROOT)
         fields = node._asdict() | {
             "on": goes_on, "learn": goes_on & (node.depth > 0), "line": lines[below.parent]
         }  # fmt: skip
@@ -597,16 +498,17 @@ class LaneSearcher(DepthSearcher):
         """Put children of the nodes in `touched` [L] on the stack, where they wait for nothing else."""
         lane, nodes, children = jnp.arange(self.lanes, dtype=jnp.int32), search.nodes, search.children
         scratch = _set(search.scratch, touched, lane)
-        node = _nodes_at(nodes, touched)
+        node = nodes_at(nodes, touched)
         wants = (touched < self.places) & (scratch.at[touched].get(mode="clip") == lane) & (node.is_open == 1)
         wants &= (node.under_way == 0) & (node.left > 0)
         # The first child of a node is searched alone, then one more where one good move is expected, then all others.
-        alone = (node.begun == 0) | ((node.begun == 1) & (node.kind == _CUT))
+        alone = (node.begun == 0) | ((node.begun == 1) & (node.kind == CUT_NODE))
         number = jnp.where(wants, jnp.where(alone, 1, node.left), 0)
         chosen = jnp.where(wants, touched, self.places)
         # Some of `left` come to be `under_way`.
         moved = jnp.stack([number, number, -number], axis=1)
-        nodes = nodes.at[chosen[:, None], np.array([_BEGUN, _UNDER_WAY, _LEFT])].add(moved, mode="drop")
+        columns = np.array([COLUMNS.begun, COLUMNS.under_way, COLUMNS.left])
+        nodes = nodes.at[chosen[:, None], columns].add(moved, mode="drop")
 
         # The deepest nodes last, and of a node the likeliest child last: they are taken first.
         by_depth = jnp.argsort(jnp.where(wants, node.row, 2**20)).astype(jnp.int32)
@@ -622,7 +524,7 @@ class LaneSearcher(DepthSearcher):
             column = jnp.arange(self.width, dtype=jnp.int32)[None] - (self.width - few)[:, None]
             place = jnp.where(column >= 0, self.lanes + top + (jnp.cumsum(few) - few)[:, None] + column, stack.shape[0])
             slot = self.width - 1 - ranked % self.width  # the order ends with it
-            fields = here[:, None], slot, nodes.at[here, _GENERATION].get(mode="clip")[:, None]
+            fields = here[:, None], slot, nodes.at[here, COLUMNS.generation].get(mode="clip")[:, None]
             entries = jnp.stack([jnp.broadcast_to(x, slot.shape) for x in fields], axis=2)
             least = jnp.take_along_axis(ranked, jnp.clip(self.width - few, 0, self.width - 1)[:, None], axis=1)
             order = _set(order, jnp.where(few > 0, here, self.places), jnp.where(orders >= least, -1, orders))
@@ -639,24 +541,18 @@ class LaneSearcher(DepthSearcher):
         """Free the places of finished nodes, and of all that was begun below them, where few are left."""
 
         def free_places(search: LaneTree) -> tuple[Array, Array, Array]:
-            alive, parent = search.nodes[:, _IS_OPEN] == 1, search.nodes[:, _PARENT]
+            alive, parent = search.nodes[:, COLUMNS.is_open] == 1, search.nodes[:, COLUMNS.parent]
             for _ in range(max(1, (self.rows - 1).bit_length())):
                 alive, parent = alive & alive[parent], parent[parent]
             places, count = pack(~alive)
             return alive.astype(jnp.int32), jnp.minimum(places, self.places - 1), count
 
         def keep(search: LaneTree) -> tuple[Array, Array, Array]:
-            return search.nodes[:, _IS_OPEN], search.free, search.num_free
+            return search.nodes[:, COLUMNS.is_open], search.free, search.num_free
 
         needs = search.num_free < self.lanes + self.rows
         is_open, free, number = lax.cond(needs, free_places, keep, search)
-        return search._replace(nodes=search.nodes.at[:, _IS_OPEN].set(is_open), free=free, num_free=number)
-
-
-def _nodes_at(nodes: Array, places: Array) -> OpenNode:
-    """Read packed nodes, int32 [N, fields], at places [L]; a place past the end gives the last one."""
-    rows = nodes.at[places].get(mode="clip")
-    return OpenNode(*(rows[..., field] for field in range(len(OpenNode._fields))))
+        return search._replace(nodes=search.nodes.at[:, COLUMNS.is_open].set(is_open), free=free, num_free=number)
 
 
 def _choose(condition: Array, first: Any, second: Any) -> Any:

@@ -186,6 +186,10 @@ class DepthSearcher(abc.ABC):
             killers=jnp.full((self.rows, 2), NO_MOVE, jnp.int32),
         )
 
+    def bytes_needed(self) -> int:
+        """Count the bytes of a search under way, about, but for its table; 0 for very few."""
+        return 0
+
     @abc.abstractmethod
     def new_search(self, root: State, memory: SearchMemory) -> Any:
         """Make the arrays for a search of `root`; `restart` begins it."""
