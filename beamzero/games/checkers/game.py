@@ -158,7 +158,6 @@ class Checkers(Game):
     # --- for searches ----------------------------------------------------------------------------------------------
 
     feature_names = tuple(features.CHECKERS_POINTS)
-    search_lanes = 64
     point_weights = tuple(features.CHECKERS_POINTS.values())
     point = 0.3
 
