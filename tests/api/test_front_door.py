@@ -84,6 +84,7 @@ def test_rules_say_what_they_take_where_they_get_a_name_or_a_position():
         game.legal(position)
 
 
+@pytest.mark.slow
 def test_a_net_of_a_cell_is_a_setting_for_a_type_checker(tmp_path):
     program = tmp_path / "own.py"
     program.write_text(
