@@ -135,7 +135,7 @@ def test_alphazero_says_how_it_was_rated_and_how_to_play_against_it(tmp_path, ca
     assert main(command(folder, algorithm="alphazero", rate_sims=sims, **SHORT)) == 0
     out, err = capsys.readouterr()
     first, *iterations = err.splitlines()
-    assert first == "tic_tac_toe by AlphaZero, tic_tac_toe_alphazero_quick: 2 iterations"
+    assert first == "tic_tac_toe by AlphaZero: 2 iterations"
     for figure in ("games/s", "loss value", "loss policy", "turns", "Elo", "left"):
         assert all(f"  {figure} " in line for line in iterations)
     assert f"(random is 1000), {how}\n" in out
